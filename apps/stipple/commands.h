@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One function a command, each in its own file: it adds the command's options, and what to do when it is
+// chosen.
+#include <CLI/CLI.hpp>
+
+namespace stipple {
+
+void add_fit(CLI::App& app);
+void add_render(CLI::App& app);
+void add_info(CLI::App& app);
+void add_devices(CLI::App& app);
+
+}  // namespace stipple

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// stipple fit: Gaussians on a plane, fitted to one picture.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "apps/stipple/commands.h"
+#include "apps/stipple/interrupt.h"
+#include "apps/stipple/progress.h"
+#include "stipple/core/error.h"
+#include "stipple/core/sample_picture.h"
+#include "stipple/io/camera_file.h"
+#include "stipple/io/image_file.h"
+#include "stipple/io/output_file.h"
+#include "stipple/io/ply.h"
+#include "stipple/train/fit_image.h"
+
+namespace stipple {
+
+namespace {
+
+struct FitArguments {
+  std::string picture, output, backend = "best";
+  bool builtin = false;
+  int max_side_px = 1024;
+  FitOptions options;
+};
+
+Image load_picture(const FitArguments& a) {
+  if (a.builtin) return sample_picture(768, 512);
+  return shrink_to(to_rgb(load_image(a.picture)), a.max_side_px);
+}
+
+// Before the work, so that a folder that cannot be written costs no time.
+void prepare_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  OutputFile probe(folder / "model.ply");
+}
+
+Image side_by_side(const Image& left, const Image& right) {
+  constexpr int kGap_px = 8;
+  Image both(left.width_px + kGap_px + right.width_px, left.height_px, 3);
+  std::fill(both.values.begin(), both.values.end(), 1.0f);
+  for (int y = 0; y < left.height_px; ++y)
+    for (int x = 0; x < left.width_px; ++x)
+      for (int c = 0; c < 3; ++c) {
+        both.at(x, y, c) = left.at(x, y, c);
+        both.at(left.width_px + kGap_px + x, y, c) = right.at(x, y, c);
+      }
+  return both;
+}
+
+void run_fit(const FitArguments& a) {
+  if (a.builtin == !a.picture.empty())
+    throw Error("give a picture, or --builtin for the one that needs no file");
+  Image picture = load_picture(a);
+  std::filesystem::path folder = a.output;
+  prepare_folder(folder);
+  auto backend = make_backend(a.backend);
+  ImageFit fit(*backend, picture, a.options);
+  catch_interrupts();
+
+  Progress progress(a.options.steps);
+  double dB = psnr(fit.render(), picture);
+  float loss = 0;
+  auto note = [&] { return fmt::format("loss {:.4f}  PSNR {:.2f} dB", loss, dB); };
+  while (!fit.done() && !interrupted()) {
+    loss = fit.step();
+    if (fit.steps_done() % 50 == 0) dB = psnr(fit.render(), picture);
+    progress.update(fit.steps_done(), note());
+  }
+  Image result = fit.render();
+  dB = psnr(result, picture);
+  progress.finish(fit.steps_done(), note());
+
+  save_ply(fit.gaussians(), folder / "model.ply");
+  save_camera(fit.view().camera, folder / "camera.json");
+  save_png(result, folder / "result.png");
+  save_png(side_by_side(picture, result), folder / "side_by_side.png");
+  fmt::print(
+      "{}: {} Gaussians, {} steps, {:.2f} dB, {} (model.ply, camera.json, result.png, side_by_side.png)\n",
+      folder.string(), a.options.gaussian_count, fit.steps_done(), dB, format_duration(progress.seconds()));
+  if (fit.steps_done() < a.options.steps)
+    throw Error(fmt::format("interrupted after {} of {} steps; what there is was saved in {}",
+                            fit.steps_done(), a.options.steps, folder.string()));
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app) {
+  auto a = std::make_shared<FitArguments>();
+  CLI::App* command = app.add_subcommand("fit", "Fit Gaussians on a plane to one picture");
+  command->add_option("picture", a->picture, "a JPEG or PNG");
+  command->add_flag("--builtin", a->builtin, "fit the built-in picture (768x512) instead of a file");
+  command->add_option("-o,--output", a->output, "folder for the model, its camera and the pictures")
+      ->required();
+  command->add_option("--gaussians", a->options.gaussian_count, "how many")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  command->add_option("--steps", a->options.steps, "optimisation steps")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
+  command
+      ->add_option("--max-size", a->max_side_px,
+                   "a larger picture is first shrunk to this many pixels a side")
+      ->check(CLI::Range(1, 16384))
+      ->capture_default_str();
+  command->add_option("--seed", a->options.seed, "of the random start")->capture_default_str();
+  command->add_option("--backend", a->backend, "cpu or best")->capture_default_str();
+  command->callback([a] { run_fit(*a); });
+}
+
+}  // namespace stipple

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// stipple info: what is in a model.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "apps/stipple/commands.h"
+#include "stipple/io/ply.h"
+#include "stipple/math/math.h"
+
+namespace stipple {
+
+namespace {
+
+constexpr int kPercentiles[] = {0, 5, 25, 50, 75, 95, 100};
+
+struct ModelInfo {
+  std::size_t count = 0;
+  int sh_degree = 0;
+  Vec3f low{0, 0, 0}, high{0, 0, 0};  // box of the finite means
+  std::vector<float> opacity, scale;  // at kPercentiles; empty when there is nothing to count
+  std::size_t non_finite = 0;         // Gaussians with a value that is not a number or infinite
+  std::vector<std::string> non_finite_fields;
+};
+
+std::vector<float> percentiles(std::vector<float> values) {
+  std::erase_if(values, [](float v) { return std::isnan(v); });
+  std::vector<float> result;
+  if (values.empty()) return result;
+  std::sort(values.begin(), values.end());
+  for (int p : kPercentiles) result.push_back(values[(values.size() - 1) * p / 100]);
+  return result;
+}
+
+// Which Gaussians have a non-finite value in this array.
+template <class T>
+bool mark_non_finite(const std::vector<T>& array, std::vector<char>& is_bad) {
+  const float* values = reinterpret_cast<const float*>(array.data());
+  std::size_t per_gaussian = is_bad.empty() ? 0 : array.size() * (sizeof(T) / sizeof(float)) / is_bad.size();
+  bool any = false;
+  for (std::size_t i = 0; i < per_gaussian * is_bad.size(); ++i)
+    if (!std::isfinite(values[i])) {
+      is_bad[i / per_gaussian] = 1;
+      any = true;
+    }
+  return any;
+}
+
+ModelInfo inspect(const Gaussians& g) {
+  ModelInfo info;
+  info.count = g.size();
+  info.sh_degree = g.sh_degree;
+  std::vector<char> is_bad(g.size(), 0);
+  if (mark_non_finite(g.mean, is_bad)) info.non_finite_fields.push_back("mean");
+  if (mark_non_finite(g.log_scale, is_bad)) info.non_finite_fields.push_back("scale");
+  if (mark_non_finite(g.rotation, is_bad)) info.non_finite_fields.push_back("rotation");
+  if (mark_non_finite(g.logit_opacity, is_bad)) info.non_finite_fields.push_back("opacity");
+  if (mark_non_finite(g.sh, is_bad)) info.non_finite_fields.push_back("sh");
+  info.non_finite = static_cast<std::size_t>(std::count(is_bad.begin(), is_bad.end(), 1));
+
+  bool first = true;
+  std::vector<float> opacities, scales;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    opacities.push_back(Math<float>::sigmoid(g.logit_opacity[i]));
+    Vec3f s = Math<float>::scale_from_log(g.log_scale[i], 1);
+    scales.insert(scales.end(), {s.x, s.y, s.z});
+    Vec3f m = g.mean[i];
+    if (!std::isfinite(m.x) || !std::isfinite(m.y) || !std::isfinite(m.z)) continue;
+    for (int k = 0; k < 3; ++k) {
+      info.low[k] = first ? m[k] : std::min(info.low[k], m[k]);
+      info.high[k] = first ? m[k] : std::max(info.high[k], m[k]);
+    }
+    first = false;
+  }
+  info.opacity = percentiles(std::move(opacities));
+  info.scale = percentiles(std::move(scales));
+  return info;
+}
+
+nlohmann::ordered_json to_json(const std::vector<float>& values) {
+  auto json = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < values.size(); ++i) json[fmt::format("p{}", kPercentiles[i])] = values[i];
+  return json;
+}
+
+void print_json(const ModelInfo& info) {
+  nlohmann::ordered_json json = {
+      {"count", info.count},
+      {"sh_degree", info.sh_degree},
+      {"bounds",
+       {{"low", {info.low.x, info.low.y, info.low.z}}, {"high", {info.high.x, info.high.y, info.high.z}}}},
+      {"opacity", to_json(info.opacity)},
+      {"scale", to_json(info.scale)},
+      {"non_finite", {{"gaussians", info.non_finite}, {"fields", info.non_finite_fields}}}};
+  fmt::print("{}\n", json.dump(2));
+}
+
+void print_row(const char* name, const std::vector<float>& values) {
+  fmt::print("{:<11}", name);
+  for (float v : values) fmt::print(" {:>10.4g}", v);
+  fmt::print("\n");
+}
+
+void print_text(const std::string& path, const ModelInfo& info) {
+  fmt::print("{}: {} Gaussians, SH degree {}\n", path, info.count, info.sh_degree);
+  if (info.count > 0) {
+    fmt::print("bounds      {:.4g} {:.4g} {:.4g}  to  {:.4g} {:.4g} {:.4g}\n", info.low.x, info.low.y,
+               info.low.z, info.high.x, info.high.y, info.high.z);
+    fmt::print("{:<11}", "percentile");
+    for (int p : kPercentiles) fmt::print(" {:>10}", p);
+    fmt::print("\n");
+    print_row("opacity", info.opacity);
+    print_row("scale", info.scale);
+  }
+  if (info.non_finite == 0) {
+    fmt::print("non-finite  none\n");
+  } else {
+    fmt::print("non-finite  {} Gaussians, in", info.non_finite);
+    for (const std::string& field : info.non_finite_fields) fmt::print(" {}", field);
+    fmt::print("; they are not drawn\n");
+  }
+}
+
+}  // namespace
+
+void add_info(CLI::App& app) {
+  struct Options {
+    std::string model;
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("info", "Say what is in a model: count, bounds, opacities, scales, defects");
+  command->add_option("model", o->model, "the model, a 3DGS .ply")->required();
+  command->add_flag("--json", o->json, "print JSON for programs");
+  command->callback([o] {
+    ModelInfo info = inspect(load_ply(o->model));
+    if (o->json)
+      print_json(info);
+    else
+      print_text(o->model, info);
+  });
+}
+
+}  // namespace stipple

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stipple/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace stipple {
+
+namespace {
+
+constexpr int kBarWidth = 24;
+constexpr double kTerminalInterval_s = 0.1, kPlainInterval_s = 5;
+
+std::string bar(int done, int total) {
+  int filled = total > 0 ? kBarWidth * done / total : kBarWidth;
+  return std::string(filled, '#') + std::string(kBarWidth - filled, '.');
+}
+
+}  // namespace
+
+std::string format_duration(double seconds) {
+  if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);
+  int whole = static_cast<int>(seconds + 0.5);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+Progress::Progress(int total)
+    : total_(total), on_terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()), last_drawn_(start_) {}
+
+Progress::~Progress() {
+  if (line_is_open_) fmt::print(stderr, "\n");
+}
+
+double Progress::seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+void Progress::update(int done, const std::string& note) {
+  double since = std::chrono::duration<double>(Clock::now() - last_drawn_).count();
+  if (since >= (on_terminal_ ? kTerminalInterval_s : kPlainInterval_s)) draw(done, note);
+}
+
+void Progress::finish(int done, const std::string& note) {
+  draw(done, note);
+  if (line_is_open_) fmt::print(stderr, "\n");
+  line_is_open_ = false;
+}
+
+void Progress::draw(int done, const std::string& note) {
+  last_drawn_ = Clock::now();
+  double left = done > 0 ? seconds() / done * (total_ - done) : 0;
+  std::string time = done < total_ ? format_duration(left) + " left" : format_duration(seconds());
+  std::string line = fmt::format("{}/{}  {}  {}", done, total_, note, time);
+  if (on_terminal_) {
+    fmt::print(stderr, "\r[{}] {}\033[K", bar(done, total_), line);
+    std::fflush(stderr);
+    line_is_open_ = true;
+  } else {
+    fmt::print(stderr, "{}\n", line);
+  }
+}
+
+}  // namespace stipple

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <chrono>
+#include <string>
+
+namespace stipple {
+
+// A line about a long task on stderr: redrawn in place on a terminal, a plain line every few seconds
+// elsewhere.
+class Progress {
+ public:
+  explicit Progress(int total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // `note` says how it goes, such as "loss 0.0123  PSNR 31.2 dB".
+  void update(int done, const std::string& note);
+  void finish(int done, const std::string& note);  // the last line stays
+  double seconds() const;                          // since the start
+
+ private:
+  void draw(int done, const std::string& note);
+
+  using Clock = std::chrono::steady_clock;
+  int total_;
+  bool on_terminal_;
+  bool line_is_open_ = false;
+  Clock::time_point start_, last_drawn_;
+};
+
+std::string format_duration(double seconds);  // 4.2 s, 1:05, 2:03:04
+
+}  // namespace stipple

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The contract between the trainer and a device: the stages of the pipeline, in the order data meets them,
+// and what passes between them. Layouts are the same on every backend, so that any stage of one can be
+// checked against another.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stipple/core/camera.h"
+#include "stipple/core/device.h"
+
+namespace stipple {
+
+using Splat = Math<float>::Splat;
+using PackedCovariance = Math<float>::PackedCovariance;
+
+enum class DepthOutput { kNone, kExpected, kInverse };
+
+struct RenderOptions {
+  Vec3f background{0, 0, 0};
+  DepthOutput depth = DepthOutput::kNone;  // what is not asked for costs nothing
+  bool antialiased = false;                // dims splats by what the screen blur adds to them
+  float scale_modifier = 1;
+  float alpha_max = Math<float>::default_alpha_max;
+  float near_plane = Math<float>::default_near_plane;  // scene units
+};
+
+struct View {  // everything that decides what a picture of given Gaussians looks like
+  Camera camera;
+  RenderOptions options;
+};
+
+// Values given in place of computed ones; an empty array means: computed. Their gradients have the same type.
+struct Precomputed {
+  DeviceArray<Vec3f> color;                  // instead of sh
+  DeviceArray<PackedCovariance> covariance;  // instead of log_scale and rotation
+};
+
+// One Gaussian on the screen: 64 bytes, a cache line.
+struct alignas(64) ProjectedSplat {
+  Splat splat;           // opacity 0 means culled, and then nothing else in here means anything
+  float depth;           // z in the camera frame, scene units
+  Vec2f half_extent_px;  // of the box outside which alpha < 1/255; the larger one is the radius
+  float log2_opacity;
+  std::uint32_t unused[2];
+};
+static_assert(sizeof(ProjectedSplat) == 64);
+
+struct Projection {  // project -> bin, blend
+  DeviceArray<ProjectedSplat> splat;
+};
+
+struct TileBins {  // bin -> blend
+  int column_count = 0, row_count = 0;
+  // Gaussians count their tiles one after the other: Gaussian g owns emissions [begin[g], begin[g + 1]).
+  DeviceArray<std::uint32_t> emission_begin_from_gaussian;
+  // Tile t owns slots [begin[t], begin[t + 1]), nearest Gaussian first, ties by index.
+  DeviceArray<std::uint32_t> slot_begin_from_tile;
+  struct Slot {
+    std::uint32_t emission;
+    std::uint32_t gaussian;
+  };
+  DeviceArray<Slot> slot;
+};
+
+// Pictures are planar on a device: value[(channel * height + y) * width + x].
+struct Frame {  // blend -> loss, blend_backward
+  int width_px = 0, height_px = 0;
+  DeviceArray<float> color;          // 3 planes, over the background
+  DeviceArray<float> transmittance;  // 1 plane; accumulated alpha is 1 - this
+  DeviceArray<float> depth;          // 1 plane, or empty when not asked for
+};
+
+struct FrameGradient {       // loss -> blend_backward
+  DeviceArray<float> color;  // 3 planes
+  DeviceArray<float> alpha;  // 1 plane, or empty: no gradient of the accumulated alpha
+  DeviceArray<float> depth;  // 1 plane, or empty
+};
+
+struct SplatGradient {       // blend_backward -> project_backward
+  DeviceArray<Splat> splat;  // one per Gaussian; zero where it was not seen
+  bool wants_background = false;
+  Vec3f background{0, 0, 0};  // only when wanted
+};
+
+struct CameraGradient {  // the rotation's nine entries count as independent
+  RigidTransform camera_from_world{{0, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0}};
+  Vec2f focal_px{0, 0};
+  Vec2f center_px{0, 0};
+};
+
+struct LossTarget {
+  DeviceArray<std::uint8_t> color;  // 8 bit, interleaved RGB, value 255 is white
+  DeviceArray<float> weight;        // per pixel, 0 ignores it; empty: every pixel counts 1
+};
+
+struct AdamOptions {
+  // Learning rates by parameter group; the base colour and the view-dependent rest are two groups.
+  float mean = 0, log_scale = 0, rotation = 0, logit_opacity = 0, sh_base = 0, sh_rest = 0;
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-15f;
+  int step = 1;               // counted from 1, for the bias correction
+  bool visible_only = false;  // leave Gaussians that this view does not show untouched, moments and all
+};
+
+struct AdamMoments {
+  DeviceGaussians first, second;
+};
+
+// One implementation of the pipeline on one device.
+class Backend : public Device {
+ public:
+  virtual std::string_view name() const = 0;
+  virtual std::string description() const = 0;  // for people: the device and what is used of it
+
+  virtual void project(const DeviceGaussians&, const Precomputed&, const View&, Projection& out) = 0;
+  virtual void bin(const Projection&, const View&, TileBins& out) = 0;
+  virtual void blend(const Projection&, const TileBins&, const View&, Frame& out) = 0;
+
+  // (1 - ssim_weight) mean |difference| + ssim_weight (1 - mean SSIM)
+  virtual float loss(const Frame&, const LossTarget&, float ssim_weight, FrameGradient& out) = 0;
+
+  virtual void blend_backward(const Projection&, const TileBins&, const View&, const Frame&,
+                              const FrameGradient&, SplatGradient& out) = 0;
+  // dL_dcamera may be null: then it costs nothing.
+  virtual void project_backward(const DeviceGaussians&, const Precomputed&, const View&, const Projection&,
+                                const SplatGradient&, DeviceGaussians& dL_dgaussians,
+                                Precomputed& dL_dprecomputed, CameraGradient* dL_dcamera) = 0;
+
+  virtual void optimize(DeviceGaussians&, const DeviceGaussians& dL_dgaussians, const Projection&,
+                        AdamMoments&, const AdamOptions&) = 0;
+};
+
+// "cpu", or "best" for the fastest that this build and machine have. Throws Error naming what there is.
+std::unique_ptr<Backend> make_backend(std::string_view name);
+
+// The names that make_backend takes in this build.
+std::vector<std::string> backend_names();
+
+}  // namespace stipple

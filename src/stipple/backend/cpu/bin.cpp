@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// bin: which splats each tile must draw, nearest first.
+//
+// Splats are walked in storage order (coherent in memory) and counted into tiles, chunk by chunk; every chunk
+// then knows where in each tile's list its entries begin and fills them in. A stable sort of each list by
+// depth finishes it; ties keep the storage order. Nothing depends on which thread does what.
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "stipple/backend/cpu/cpu_backend.h"
+#include "stipple/backend/cpu/sort.h"
+#include "stipple/core/error.h"
+#include "stipple/core/parallel.h"
+
+namespace stipple {
+
+namespace {
+
+using M = Math<float>;
+
+struct Span {  // a run of tiles in one row that a splat touches
+  std::uint32_t gaussian;
+  std::uint16_t row, begin, end;
+};
+
+struct Chunk {
+  std::vector<Span> spans;
+  std::vector<std::uint32_t> slot_from_tile;  // first how many, then where the next one goes
+  std::uint64_t emission_count = 0;
+};
+
+M::Footprint footprint_of(const ProjectedSplat& p) {
+  return {p.splat.mean_px, p.splat.conic, p.splat.opacity, p.depth, p.half_extent_px};
+}
+
+// Finds the spans of splats [begin, end) and counts them into tiles; emission_begin is still relative to the
+// chunk.
+void count_chunk(std::span<const ProjectedSplat> splats, std::size_t begin, std::size_t end, int columns,
+                 int rows, std::span<std::uint32_t> emission_begin, Chunk& chunk) {
+  chunk.spans.clear();
+  chunk.slot_from_tile.assign(static_cast<std::size_t>(columns) * rows, 0);
+  chunk.emission_count = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    emission_begin[i] = static_cast<std::uint32_t>(chunk.emission_count);
+    if (splats[i].splat.opacity == 0) continue;
+    M::Footprint f = footprint_of(splats[i]);
+    M::TileRange r = M::tile_rows(f, rows);
+    for (int row = r.begin; row < r.end; ++row) {
+      M::TileRange c = M::tile_columns(f, row, columns);
+      if (c.end <= c.begin) continue;
+      chunk.spans.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint16_t>(row),
+                             static_cast<std::uint16_t>(c.begin), static_cast<std::uint16_t>(c.end)});
+      std::uint32_t* tile = &chunk.slot_from_tile[static_cast<std::size_t>(row) * columns];
+      for (int column = c.begin; column < c.end; ++column) ++tile[column];
+      chunk.emission_count += static_cast<std::uint64_t>(c.end - c.begin);
+    }
+  }
+}
+
+// Turns the chunks' counts into places: tile by tile, within a tile chunk by chunk.
+void place_chunks(std::span<Chunk> chunks, std::span<std::uint32_t> slot_begin) {
+  std::uint32_t next = 0;
+  std::size_t tile_count = slot_begin.size() - 1;
+  for (std::size_t tile = 0; tile < tile_count; ++tile) {
+    slot_begin[tile] = next;
+    for (Chunk& chunk : chunks) {
+      std::uint32_t count = chunk.slot_from_tile[tile];
+      chunk.slot_from_tile[tile] = next;
+      next += count;
+    }
+  }
+  slot_begin[tile_count] = next;
+}
+
+void fill_chunk(std::span<const ProjectedSplat> splats, int columns, std::uint32_t first_emission,
+                Chunk& chunk, std::span<std::uint32_t> depth, std::span<TileBins::Slot> slots) {
+  std::uint32_t emission = first_emission;
+  for (const Span& span : chunk.spans) {
+    // Positive floats sort like their bits.
+    std::uint32_t depth_bits = std::bit_cast<std::uint32_t>(splats[span.gaussian].depth);
+    std::uint32_t* next = &chunk.slot_from_tile[static_cast<std::size_t>(span.row) * columns];
+    for (int column = span.begin; column < span.end; ++column) {
+      std::uint32_t slot = next[column]++;
+      depth[slot] = depth_bits;
+      slots[slot] = {emission++, span.gaussian};
+    }
+  }
+}
+
+}  // namespace
+
+void CpuBackend::bin(const Projection& projection, const View& view, TileBins& out) {
+  auto splats = host(projection.splat);
+  out.column_count = (view.camera.width_px + M::tile_size_px - 1) / M::tile_size_px;
+  out.row_count = (view.camera.height_px + M::tile_size_px - 1) / M::tile_size_px;
+  std::size_t tile_count = static_cast<std::size_t>(out.column_count) * out.row_count;
+
+  // A number of chunks that depends on the scene alone; few, since each keeps a count per tile.
+  std::size_t chunk_size = std::max<std::size_t>(2048, (splats.size() + 63) / 64);
+  std::vector<Chunk> chunks((splats.size() + chunk_size - 1) / chunk_size);
+  out.emission_begin_from_gaussian.resize(*this, splats.size() + 1);
+  auto emission_begin = host(out.emission_begin_from_gaussian);
+  auto range = [&](std::size_t c) {
+    return std::pair(c * chunk_size, std::min(splats.size(), (c + 1) * chunk_size));
+  };
+  parallel_for(chunks.size(), [&](std::size_t c) {
+    auto [begin, end] = range(c);
+    count_chunk(splats, begin, end, out.column_count, out.row_count, emission_begin, chunks[c]);
+  });
+
+  std::vector<std::uint64_t> first_emission(chunks.size() + 1, 0);
+  for (std::size_t c = 0; c < chunks.size(); ++c)
+    first_emission[c + 1] = first_emission[c] + chunks[c].emission_count;
+  if (first_emission.back() >= std::uint64_t{1} << 32)
+    throw Error(
+        "this view is too heavy: more than 2^32 pairs of Gaussian and tile; use fewer Gaussians or fewer "
+        "pixels");
+  std::size_t emission_count = first_emission.back();
+  emission_begin[splats.size()] = static_cast<std::uint32_t>(emission_count);
+
+  out.slot_begin_from_tile.resize(*this, tile_count + 1);
+  auto slot_begin = host(out.slot_begin_from_tile);
+  place_chunks(chunks, slot_begin);
+
+  unsorted_depth_.resize(*this, emission_count);
+  unsorted_slot_.resize(*this, emission_count);
+  out.slot.resize(*this, emission_count);
+  auto depth = host(unsorted_depth_);
+  auto unsorted = host(unsorted_slot_);
+  parallel_for(chunks.size(), [&](std::size_t c) {
+    auto first = static_cast<std::uint32_t>(first_emission[c]);
+    auto [begin, end] = range(c);
+    for (std::size_t i = begin; i < end; ++i) emission_begin[i] += first;
+    fill_chunk(splats, out.column_count, first, chunks[c], depth, unsorted);
+  });
+
+  auto sorted = host(out.slot);
+  parallel_for(tile_count, [&](std::size_t tile) {
+    std::size_t begin = slot_begin[tile], count = slot_begin[tile + 1] - begin;
+    thread_local SortScratch scratch;
+    std::span<const std::uint64_t> order = sort_by_depth(depth.subspan(begin, count), scratch);
+    for (std::size_t k = 0; k < count; ++k)
+      sorted[begin + k] = unsorted[begin + static_cast<std::uint32_t>(order[k])];
+  });
+}
+
+}  // namespace stipple

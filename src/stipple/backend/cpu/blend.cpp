@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// blend: the splats of each tile, nearest first, into its pixels; a row of 16 pixels at a time in vectors.
+#include "stipple/backend/cpu/cpu_backend.h"
+#include "stipple/core/parallel.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "stipple/backend/cpu/blend.cpp"
+#include <hwy/foreach_target.h>
+// after foreach_target.h
+#include "stipple/backend/cpu/tile-inl.h"
+
+#ifndef STIPPLE_BLEND_ONCE
+#define STIPPLE_BLEND_ONCE
+namespace stipple {
+struct alignas(64) BlendTile {
+  float transmittance[kTilePixels];
+  float channel[4][kTilePixels];  // red, green, blue, depth
+};
+}  // namespace stipple
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace stipple {
+namespace HWY_NAMESPACE {
+
+// One splat into one group of columns of one row.
+template <int kChannels>
+HWY_INLINE void blend_row(D d, const ColumnTerms& terms, V c, float dy, const V* color, V alpha_max, int at,
+                          BlendTile& tile) {
+  const V t = hn::Load(d, tile.transmittance + at);
+  const V y = exponent(d, terms, c, hn::Set(d, dy));
+  const auto drawn = hn::And(hn::Ge(y, hn::Set(d, kMinExponent)), hn::Gt(t, hn::Zero(d)));
+  if (hn::AllFalse(d, drawn)) return;
+  const V alpha = hn::Min(exp2(d, y), alpha_max);
+  const V weight = hn::Mul(t, alpha);
+  const V after = hn::Sub(t, weight);
+  // A splat that would take a pixel under the limit finishes it and is not blended.
+  const auto goes_on = hn::Ge(after, hn::Set(d, Math<float>::min_transmittance));
+  const V next = hn::IfThenElse(goes_on, after, hn::Neg(t));
+  hn::Store(hn::IfThenElse(drawn, next, t), d, tile.transmittance + at);
+  const V used = hn::IfThenElseZero(hn::And(drawn, goes_on), weight);
+  for (int k = 0; k < kChannels; ++k) {
+    float* channel = tile.channel[k] + at;
+    hn::Store(hn::MulAdd(used, color[k], hn::Load(d, channel)), d, channel);
+  }
+}
+
+template <int kChannels>
+void blend_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins::Slot> slots,
+                const TilePlace& place, float max_alpha, BlendTile& tile) {
+  const D d;
+  const V alpha_max = hn::Set(d, max_alpha);
+  std::uint32_t live = live_rows(d, tile.transmittance);
+  for (std::size_t k = 0; k < slots.size(); ++k) {
+    if (k % kLiveCheckInterval == 0 && k > 0) live = live_rows(d, tile.transmittance);
+    if (live == 0) break;
+    if (k + kPrefetchDistance < slots.size()) hwy::Prefetch(&splats[slots[k + kPrefetchDistance].gaussian]);
+    const ProjectedSplat& p = splats[slots[k].gaussian];
+    const std::uint32_t rows = rows_in_reach(p, place.y) & live;
+    const FoldedSplat s = fold(p);
+    const V c = hn::Set(d, s.c);
+    const float* channels = &p.splat.channels.x;
+    V color[kChannels];
+    for (int i = 0; i < kChannels; ++i) color[i] = hn::Set(d, channels[i]);
+    const float first_dy = static_cast<float>(place.y) + 0.5f - s.mean_y;
+    for (int x = 0; x < kTile; x += kLanes) {
+      const ColumnTerms terms = column_terms(d, s, static_cast<float>(place.x + x));
+      for (std::uint32_t left = rows; left != 0; left &= left - 1) {
+        const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
+        blend_row<kChannels>(d, terms, c, first_dy + static_cast<float>(row), color, alpha_max,
+                             kTile * row + x, tile);
+      }
+    }
+  }
+}
+
+void blend_tile_dispatch(bool with_depth, std::span<const ProjectedSplat> splats,
+                         std::span<const TileBins::Slot> slots, const TilePlace& place, float alpha_max,
+                         BlendTile& tile) {
+  if (with_depth)
+    blend_tile<4>(splats, slots, place, alpha_max, tile);
+  else
+    blend_tile<3>(splats, slots, place, alpha_max, tile);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace stipple
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace stipple {
+
+HWY_EXPORT(blend_tile_dispatch);
+
+namespace {
+
+void store_tile(const BlendTile& tile, const TilePlace& place, const View& view, Frame& frame) {
+  auto color = host(frame.color), transmittance = host(frame.transmittance), depth = host(frame.depth);
+  std::size_t plane = transmittance.size();
+  for (int y = 0; y < place.height; ++y)
+    for (int x = 0; x < place.width; ++x) {
+      std::size_t at = static_cast<std::size_t>(place.y + y) * frame.width_px + place.x + x;
+      int in_tile = kTile * y + x;
+      float t = std::abs(tile.transmittance[in_tile]);
+      transmittance[at] = t;
+      for (int k = 0; k < 3; ++k)
+        color[k * plane + at] = tile.channel[k][in_tile] + t * view.options.background[k];
+      if (!depth.empty()) depth[at] = tile.channel[3][in_tile];
+    }
+}
+
+}  // namespace
+
+void CpuBackend::blend(const Projection& projection, const TileBins& bins, const View& view, Frame& out) {
+  out.width_px = view.camera.width_px;
+  out.height_px = view.camera.height_px;
+  std::size_t pixel_count = static_cast<std::size_t>(out.width_px) * out.height_px;
+  bool with_depth = view.options.depth != DepthOutput::kNone;
+  out.color.resize(*this, 3 * pixel_count);
+  out.transmittance.resize(*this, pixel_count);
+  out.depth.resize(*this, with_depth ? pixel_count : 0);
+
+  auto splats = host(projection.splat);
+  auto slots = host(bins.slot);
+  auto slot_begin = host(bins.slot_begin_from_tile);
+  auto blend_one = HWY_DYNAMIC_DISPATCH(blend_tile_dispatch);
+  parallel_for(slot_begin.size() - 1, [&](std::size_t t) {
+    TilePlace place(bins, view.camera, t);
+    BlendTile tile;
+    start_transmittance(place, tile.transmittance);
+    for (auto& channel : tile.channel) std::fill_n(channel, kTilePixels, 0.0f);
+    blend_one(with_depth, splats, slots.subspan(slot_begin[t], slot_begin[t + 1] - slot_begin[t]), place,
+              view.options.alpha_max, tile);
+    store_tile(tile, place, view, out);
+  });
+}
+
+}  // namespace stipple
+#endif

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// blend_backward: the picture's gradient to every splat's.
+//
+// Each tile is walked front to back again. With p = channels . dL_dchannels + dL_dalpha of a splat at a
+// pixel, and S = what lies behind it dotted with the gradients (the picture's own dot product at first, minus
+// p alpha T from then on), dL_dalpha = p T - S / (1 - alpha). Of q = alpha dL_dalpha only six moments are
+// kept, sum q (1, dx, dy, dx^2, dx dy, dy^2): the conic is multiplied in once per Gaussian. A (splat, tile)
+// pair writes its sums to the pair's own place, its emission, and every Gaussian then adds up its own run: no
+// two threads ever add into the same number, and the order of additions is fixed.
+#include "stipple/backend/cpu/cpu_backend.h"
+#include "stipple/core/parallel.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "stipple/backend/cpu/blend_backward.cpp"
+#include <hwy/foreach_target.h>
+// after foreach_target.h
+#include "stipple/backend/cpu/tile-inl.h"
+
+#ifndef STIPPLE_BLEND_BACKWARD_ONCE
+#define STIPPLE_BLEND_BACKWARD_ONCE
+namespace stipple {
+
+constexpr int kPartialSize = 12;  // floats
+enum PartialField { kRed, kGreen, kBlue, kM0, kMx, kMy, kMxx, kMxy, kMyy, kDepth };
+
+struct alignas(64) BackwardTile {
+  float transmittance[kTilePixels];
+  float behind[kTilePixels];          // S
+  float dL_dchannel[4][kTilePixels];  // red, green, blue, depth
+  float dL_dalpha[kTilePixels];
+};
+
+struct BackwardOutput {
+  std::span<float> partial;
+  std::span<std::uint8_t> is_written;
+};
+
+}  // namespace stipple
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace stipple {
+namespace HWY_NAMESPACE {
+
+struct RowSums {  // over rows, column by column
+  V channel[4], q, qy, qyy;
+};
+
+// 1 / x for x in [0.001, 1], to nearly full precision.
+HWY_INLINE V reciprocal(D d, V x) {
+#if HWY_TARGET <= HWY_AVX3
+  const V r = hn::ApproximateReciprocal(x);  // 14 bits; one step of Newton's method doubles them
+  return hn::Mul(r, hn::NegMulAdd(x, r, hn::Set(d, 2.0f)));
+#else
+  return hn::Div(hn::Set(d, 1.0f), x);
+#endif
+}
+
+template <int kChannels, bool kAlpha>
+HWY_INLINE bool backward_row(D d, const ColumnTerms& terms, V c, float dy, const V* color, V alpha_max,
+                             int at, BackwardTile& tile, RowSums& sums) {
+  const V t = hn::Load(d, tile.transmittance + at);
+  const V vdy = hn::Set(d, dy);
+  const V y = exponent(d, terms, c, vdy);
+  const auto drawn = hn::And(hn::Ge(y, hn::Set(d, kMinExponent)), hn::Gt(t, hn::Zero(d)));
+  if (hn::AllFalse(d, drawn)) return false;
+  const V unclamped = exp2(d, y);
+  const V alpha = hn::Min(unclamped, alpha_max);
+  const V weight = hn::Mul(t, alpha);
+  const V after = hn::Sub(t, weight);
+  const auto goes_on = hn::Ge(after, hn::Set(d, Math<float>::min_transmittance));
+  hn::Store(hn::IfThenElse(drawn, hn::IfThenElse(goes_on, after, hn::Neg(t)), t), d, tile.transmittance + at);
+  const auto used = hn::And(drawn, goes_on);
+  const V w = hn::IfThenElseZero(used, weight);
+
+  V p = kAlpha ? hn::Load(d, tile.dL_dalpha + at) : hn::Zero(d);
+  for (int k = 0; k < kChannels; ++k) {
+    const V g = hn::Load(d, tile.dL_dchannel[k] + at);
+    p = hn::MulAdd(color[k], g, p);
+    sums.channel[k] = hn::MulAdd(w, g, sums.channel[k]);
+  }
+  const V behind = hn::NegMulAdd(w, p, hn::Load(d, tile.behind + at));
+  hn::Store(behind, d, tile.behind + at);
+  const V dL_dalpha = hn::MulSub(t, p, hn::Mul(behind, reciprocal(d, hn::Sub(hn::Set(d, 1.0f), alpha))));
+  // A clamped alpha is a constant.
+  const V q = hn::IfThenElseZero(hn::And(used, hn::Lt(unclamped, alpha_max)), hn::Mul(alpha, dL_dalpha));
+  const V qy = hn::Mul(q, vdy);
+  sums.q = hn::Add(sums.q, q);
+  sums.qy = hn::Add(sums.qy, qy);
+  sums.qyy = hn::MulAdd(qy, vdy, sums.qyy);
+  return true;
+}
+
+#if HWY_MAX_BYTES >= 16
+using D4 = hn::CappedTag<float, 4>;
+using V4 = hn::Vec<D4>;
+
+template <class DN>
+HWY_INLINE V4 fold_to_4(DN d, hn::Vec<DN> v) {
+  if constexpr (hn::MaxLanes(d) <= 4) {
+    return v;
+  } else {
+    const hn::Half<DN> half;
+    return fold_to_4(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+// The sums over the lanes of four vectors, as the four lanes of one.
+HWY_INLINE V4 sums_of_4(D4 d, V4 a, V4 b, V4 c, V4 e) {
+  const V4 ab = hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+  const V4 ce = hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e));
+  return hn::Add(hn::ConcatLowerLower(d, ce, ab), hn::ConcatUpperUpper(d, ce, ab));
+}
+#endif
+
+// Sums of `count` vectors over their lanes; count is a multiple of 4.
+HWY_INLINE void store_lane_sums(D d, const V* v, int count, float* out) {
+#if HWY_MAX_BYTES >= 16
+  const D4 d4;
+  for (int i = 0; i < count; i += 4)
+    hn::StoreU(sums_of_4(d4, fold_to_4(d, v[i]), fold_to_4(d, v[i + 1]), fold_to_4(d, v[i + 2]),
+                         fold_to_4(d, v[i + 3])),
+               d4, out + i);
+#else
+  for (int i = 0; i < count; ++i) out[i] = hn::GetLane(hn::SumOfLanes(d, v[i]));
+#endif
+}
+
+// Adds a group of columns to the splat's sums: columns share dx, so the moments in x are formed here, once.
+template <int kChannels>
+HWY_INLINE void add_columns(D d, const RowSums& s, V dx, V* field) {
+  (void)d;
+  field[kRed] = hn::Add(field[kRed], s.channel[0]);
+  field[kGreen] = hn::Add(field[kGreen], s.channel[1]);
+  field[kBlue] = hn::Add(field[kBlue], s.channel[2]);
+  if (kChannels == 4) field[kDepth] = hn::Add(field[kDepth], s.channel[3]);
+  const V qx = hn::Mul(s.q, dx);
+  field[kM0] = hn::Add(field[kM0], s.q);
+  field[kMx] = hn::Add(field[kMx], qx);
+  field[kMy] = hn::Add(field[kMy], s.qy);
+  field[kMxx] = hn::MulAdd(qx, dx, field[kMxx]);
+  field[kMxy] = hn::MulAdd(s.qy, dx, field[kMxy]);
+  field[kMyy] = hn::Add(field[kMyy], s.qyy);
+}
+
+template <int kChannels, bool kAlpha>
+void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins::Slot> slots,
+                   const TilePlace& place, float max_alpha, BackwardTile& tile, BackwardOutput out) {
+  const D d;
+  const V zero = hn::Zero(d);
+  const V alpha_max = hn::Set(d, max_alpha);
+  std::uint32_t live = live_rows(d, tile.transmittance);
+  for (std::size_t k = 0; k < slots.size(); ++k) {
+    if (k % kLiveCheckInterval == 0 && k > 0) live = live_rows(d, tile.transmittance);
+    if (live == 0) break;
+    if (k + kPrefetchDistance < slots.size()) {
+      hwy::Prefetch(&splats[slots[k + kPrefetchDistance].gaussian]);
+      hwy::Prefetch(&out.partial[std::size_t{kPartialSize} * slots[k + kPrefetchDistance].emission]);
+    }
+    const ProjectedSplat& p = splats[slots[k].gaussian];
+    const std::uint32_t rows = rows_in_reach(p, place.y) & live;
+    const FoldedSplat s = fold(p);
+    const V c = hn::Set(d, s.c);
+    const float* channels = &p.splat.channels.x;
+    V color[kChannels];
+    for (int i = 0; i < kChannels; ++i) color[i] = hn::Set(d, channels[i]);
+    const float first_dy = static_cast<float>(place.y) + 0.5f - s.mean_y;
+    bool any = false;
+    V field[kPartialSize];
+    for (V& f : field) f = zero;
+    for (int x = 0; x < kTile; x += kLanes) {
+      const ColumnTerms terms = column_terms(d, s, static_cast<float>(place.x + x));
+      RowSums sums{{zero, zero, zero, zero}, zero, zero, zero};
+      for (std::uint32_t left = rows; left != 0; left &= left - 1) {
+        const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
+        any |= backward_row<kChannels, kAlpha>(d, terms, c, first_dy + static_cast<float>(row), color,
+                                               alpha_max, kTile * row + x, tile, sums);
+      }
+      add_columns<kChannels>(d, sums, terms.dx, field);
+    }
+    if (!any) continue;
+    const std::size_t emission = slots[k].emission;
+    store_lane_sums(d, field, kPartialSize, &out.partial[kPartialSize * emission]);
+    out.is_written[emission] = 1;
+  }
+}
+
+void backward_tile_dispatch(bool with_depth, bool with_alpha, std::span<const ProjectedSplat> splats,
+                            std::span<const TileBins::Slot> slots, const TilePlace& place, float alpha_max,
+                            BackwardTile& tile, BackwardOutput out) {
+  if (with_depth && with_alpha) return backward_tile<4, true>(splats, slots, place, alpha_max, tile, out);
+  if (with_depth) return backward_tile<4, false>(splats, slots, place, alpha_max, tile, out);
+  if (with_alpha) return backward_tile<3, true>(splats, slots, place, alpha_max, tile, out);
+  backward_tile<3, false>(splats, slots, place, alpha_max, tile, out);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace stipple
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace stipple {
+
+HWY_EXPORT(backward_tile_dispatch);
+
+namespace {
+
+struct Planes {  // of the picture and its gradient; depth and alpha may be empty
+  std::span<const float> color, transmittance, depth, dL_dcolor, dL_dalpha, dL_ddepth;
+};
+
+// Loads the gradients, and S = all outputs dotted with them.
+void load_tile(const Planes& planes, const TilePlace& place, int picture_width, BackwardTile& tile) {
+  std::size_t plane = planes.transmittance.size();
+  std::fill_n(tile.behind, kTilePixels, 0.0f);
+  for (auto& channel : tile.dL_dchannel) std::fill_n(channel, kTilePixels, 0.0f);
+  std::fill_n(tile.dL_dalpha, kTilePixels, 0.0f);
+  for (int y = 0; y < place.height; ++y)
+    for (int x = 0; x < place.width; ++x) {
+      std::size_t at = static_cast<std::size_t>(place.y + y) * picture_width + place.x + x;
+      int i = kTile * y + x;
+      for (int k = 0; k < 3; ++k) {
+        float g = planes.dL_dcolor[k * plane + at];
+        tile.dL_dchannel[k][i] = g;
+        tile.behind[i] += g * planes.color[k * plane + at];
+      }
+      if (!planes.dL_ddepth.empty()) {
+        tile.dL_dchannel[3][i] = planes.dL_ddepth[at];
+        tile.behind[i] += planes.dL_ddepth[at] * planes.depth[at];
+      }
+      if (!planes.dL_dalpha.empty()) {
+        tile.dL_dalpha[i] = planes.dL_dalpha[at];
+        tile.behind[i] += planes.dL_dalpha[at] * (1 - planes.transmittance[at]);
+      }
+    }
+}
+
+Vec3f background_gradient(const Planes& planes, const TilePlace& place, int picture_width) {
+  Vec3f sum(0, 0, 0);
+  std::size_t plane = planes.transmittance.size();
+  for (int y = 0; y < place.height; ++y)
+    for (int x = 0; x < place.width; ++x) {
+      std::size_t at = static_cast<std::size_t>(place.y + y) * picture_width + place.x + x;
+      for (int k = 0; k < 3; ++k) sum[k] += planes.dL_dcolor[k * plane + at] * planes.transmittance[at];
+    }
+  return sum;
+}
+
+// A Gaussian's own run of partial sums, and the conic multiplied in.
+Splat sum_partials(const ProjectedSplat& p, std::size_t begin, std::size_t end,
+                   const BackwardOutput& partials) {
+  float sum[kPartialSize] = {};
+  for (std::size_t e = begin; e < end; ++e) {
+    if (!partials.is_written[e]) continue;
+    for (int i = 0; i < kPartialSize; ++i) sum[i] += partials.partial[kPartialSize * e + i];
+  }
+  const Splat& s = p.splat;
+  Splat g;
+  // dx here is pixel - mean, the opposite of d in math/blending.glsl.
+  g.mean_px = {s.conic.x * sum[kMx] + s.conic.y * sum[kMy], s.conic.y * sum[kMx] + s.conic.z * sum[kMy]};
+  g.conic = {-0.5f * sum[kMxx], -sum[kMxy], -0.5f * sum[kMyy]};
+  g.opacity = sum[kM0] / s.opacity;
+  g.channels = {sum[kRed], sum[kGreen], sum[kBlue], sum[kDepth]};
+  return g;
+}
+
+}  // namespace
+
+void CpuBackend::blend_backward(const Projection& projection, const TileBins& bins, const View& view,
+                                const Frame& frame, const FrameGradient& dL_dframe, SplatGradient& out) {
+  auto splats = host(projection.splat);
+  auto slots = host(bins.slot);
+  auto slot_begin = host(bins.slot_begin_from_tile);
+  auto emission_begin = host(bins.emission_begin_from_gaussian);
+  std::size_t tile_count = slot_begin.size() - 1;
+  Planes planes{host(frame.color),     host(frame.transmittance), host(frame.depth),
+                host(dL_dframe.color), host(dL_dframe.alpha),     host(dL_dframe.depth)};
+  bool with_depth = !planes.dL_ddepth.empty(), with_alpha = !planes.dL_dalpha.empty();
+
+  partial_.resize(*this, kPartialSize * slots.size());
+  partial_is_written_.resize_zero(*this, slots.size());
+  BackwardOutput partials{host(partial_), host(partial_is_written_)};
+  std::vector<Vec3f> background(out.wants_background ? tile_count : 0);
+  auto backward_one = HWY_DYNAMIC_DISPATCH(backward_tile_dispatch);
+  parallel_for(tile_count, [&](std::size_t t) {
+    TilePlace place(bins, view.camera, t);
+    BackwardTile tile;
+    start_transmittance(place, tile.transmittance);
+    load_tile(planes, place, frame.width_px, tile);
+    if (out.wants_background) background[t] = background_gradient(planes, place, frame.width_px);
+    backward_one(with_depth, with_alpha, splats,
+                 slots.subspan(slot_begin[t], slot_begin[t + 1] - slot_begin[t]), place,
+                 view.options.alpha_max, tile, partials);
+  });
+  out.background = {0, 0, 0};
+  for (Vec3f tile : background) out.background = out.background + tile;
+
+  out.splat.resize(*this, splats.size());
+  auto dL_dsplat = host(out.splat);
+  parallel_for(
+      splats.size(),
+      [&](std::size_t i) {
+        bool seen = splats[i].splat.opacity > 0;
+        dL_dsplat[i] = seen ? sum_partials(splats[i], emission_begin[i], emission_begin[i + 1], partials)
+                            : Splat{{0, 0}, {0, 0, 0}, 0, {0, 0, 0, 0}};
+      },
+      1024);
+}
+
+}  // namespace stipple
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/backend/cpu/cpu_backend.h"
+
+#include <fmt/format.h>
+#include <hwy/targets.h>
+
+#include <cstring>
+#include <new>
+
+#include "stipple/core/parallel.h"
+
+namespace stipple {
+
+namespace {
+constexpr std::align_val_t kCacheLine{64};
+constexpr std::size_t kSlack = 64;  // the last vector of an array may be loaded whole
+}  // namespace
+
+HostMemory::HostMemory(std::size_t bytes)
+    : data_(static_cast<std::byte*>(::operator new(bytes + kSlack, kCacheLine))) {}
+
+HostMemory::~HostMemory() { ::operator delete(data_, kCacheLine); }
+
+std::unique_ptr<Memory> CpuBackend::allocate(std::size_t bytes) {
+  return std::make_unique<HostMemory>(bytes);
+}
+
+void CpuBackend::upload(std::span<const std::byte> from, Memory& to) {
+  if (!from.empty()) std::memcpy(static_cast<HostMemory&>(to).data(), from.data(), from.size());
+}
+
+void CpuBackend::download(const Memory& from, std::span<std::byte> to) const {
+  if (!to.empty()) std::memcpy(to.data(), static_cast<const HostMemory&>(from).data(), to.size());
+}
+
+void CpuBackend::fill_zero(Memory& memory, std::size_t bytes) {
+  std::byte* data = static_cast<HostMemory&>(memory).data();
+  parallel_ranges(bytes, 1 << 20,
+                  [&](std::size_t begin, std::size_t end) { std::memset(data + begin, 0, end - begin); });
+}
+
+std::string CpuBackend::description() const {
+  // The best target is the lowest bit that this machine supports.
+  std::int64_t targets = hwy::SupportedTargets();
+  return fmt::format("{} threads, {}", thread_count(), hwy::TargetName(targets & -targets));
+}
+
+std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
+
+Math<float>::RenderSettings render_settings(const RenderOptions& options) {
+  Math<float>::RenderSettings s;
+  s.near_plane = options.near_plane;
+  s.blur_px2 = Math<float>::default_blur_px2;
+  s.scale_modifier = options.scale_modifier;
+  s.alpha_max = options.alpha_max;
+  s.antialiased = options.antialiased;
+  s.inverse_depth = options.depth == DepthOutput::kInverse;
+  return s;
+}
+
+}  // namespace stipple

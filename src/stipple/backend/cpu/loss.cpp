@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// loss: L1 + SSIM of the picture against an 8-bit target, and its gradient, in one sweep down the picture.
+//
+// A band of rows of one channel is one task. Rows enter at the bottom: they are filtered across into a ring
+// of 11 rows; those, filtered down, give the window's means at the row 5 above, hence SSIM and its
+// derivatives there (the formulas of math/similarity.glsl); these are filtered across into a second ring, and
+// that, filtered down, is the gradient at the row 10 above. The window is symmetric, so the same filter
+// serves forward and backward. Outside the picture everything is zero.
+//
+// A pixel's weight w replaces the picture's value x there by y + w (x - y), y being the target: at weight 0
+// it is taken as already right.
+#include <array>
+#include <cmath>
+
+#include "stipple/backend/cpu/cpu_backend.h"
+#include "stipple/core/parallel.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "stipple/backend/cpu/loss.cpp"
+#include <hwy/foreach_target.h>
+// after foreach_target.h
+#include <hwy/highway.h>
+
+#ifndef STIPPLE_LOSS_ONCE
+#define STIPPLE_LOSS_ONCE
+namespace stipple {
+
+constexpr int kRadius = Math<float>::ssim_window_radius_px;
+constexpr int kTaps = 2 * kRadius + 1;
+constexpr int kBandRows = 64;  // fixed, so that sums do not depend on the threads
+constexpr int kMargin =
+    16;  // zeros on both sides of a row: the window's radius, and a whole vector past the end
+
+enum { kX, kY, kXX, kYY, kXY, kInputs };        // what is filtered on the way down ...
+enum { kGradX, kGradXX, kGradXY, kGradients };  // ... and on the way back
+
+struct LossPlane {  // one channel of the picture
+  const float* color;
+  const std::uint8_t* target;  // interleaved: every third is this channel
+  const float* weight;         // or null
+  int width, height;
+  float l1_scale, ssim_scale;  // weight / count of each term
+  float* dL_dcolor;
+};
+
+struct LossSums {
+  double l1 = 0, ssim = 0;
+};
+
+// The rows a band keeps, each with zeros on both sides.
+class LossRows {
+ public:
+  explicit LossRows(int width)
+      : stride_(static_cast<std::size_t>(width) + 2 * kMargin + 16),
+        values_(stride_ * (kTaps * (2 + kInputs + kGradients) + kInputs + kGradients), 0.0f) {}
+
+  float* x(int row) { return at(slot(row)); }
+  float* y(int row) { return at(kTaps + slot(row)); }
+  float* filtered(int quantity, int row) { return at((2 + quantity) * kTaps + slot(row)); }
+  float* gradient(int quantity, int row) { return at((2 + kInputs + quantity) * kTaps + slot(row)); }
+  float* scratch(int quantity) { return at((2 + kInputs + kGradients) * kTaps + quantity); }
+  std::size_t stride() const { return stride_; }
+
+ private:
+  static int slot(int row) { return (row + 4 * kTaps) % kTaps; }  // rows begin at -10
+  float* at(int index) { return values_.data() + index * stride_ + kMargin; }
+
+  std::size_t stride_;
+  std::vector<float> values_;
+};
+
+}  // namespace stipple
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace stipple {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+struct Taps {
+  V weight[kRadius + 1];
+};
+
+HWY_INLINE Taps window(D d) {
+  Taps taps;
+  for (int i = 0; i <= kRadius; ++i) taps.weight[i] = hn::Set(d, Math<float>::ssim_window_weight(i));
+  return taps;
+}
+
+HWY_INLINE V filter_across(D d, const Taps& taps, const float* at) {
+  V sum = hn::Mul(taps.weight[0], hn::LoadU(d, at));
+  for (int i = 1; i <= kRadius; ++i)
+    sum = hn::MulAdd(taps.weight[i], hn::Add(hn::LoadU(d, at - i), hn::LoadU(d, at + i)), sum);
+  return sum;
+}
+
+HWY_INLINE V filter_down(D d, const Taps& taps, const std::array<const float*, kTaps>& rows, int x) {
+  V sum = hn::Mul(taps.weight[0], hn::LoadU(d, rows[kRadius] + x));
+  for (int i = 1; i <= kRadius; ++i)
+    sum = hn::MulAdd(taps.weight[i],
+                     hn::Add(hn::LoadU(d, rows[kRadius - i] + x), hn::LoadU(d, rows[kRadius + i] + x)), sum);
+  return sum;
+}
+
+// Row `row` of the picture and the target into the rings, filtered across; a row outside is zero.
+void enter_row(const LossPlane& plane, int row, LossRows& rows) {
+  const D d;
+  const int n = static_cast<int>(hn::Lanes(d));
+  float* x = rows.x(row);
+  float* y = rows.y(row);
+  if (row < 0 || row >= plane.height) {
+    std::fill_n(x, plane.width, 0.0f);
+    std::fill_n(y, plane.width, 0.0f);
+    for (int q = 0; q < kInputs; ++q) std::fill_n(rows.filtered(q, row), plane.width, 0.0f);
+    return;
+  }
+  const std::size_t first = static_cast<std::size_t>(row) * plane.width;
+  for (int i = 0; i < plane.width; ++i) {
+    float target = static_cast<float>(plane.target[3 * (first + i)]) * (1.0f / 255);
+    float w = plane.weight ? plane.weight[first + i] : 1.0f;
+    y[i] = target;
+    x[i] = plane.weight ? target + w * (plane.color[first + i] - target) : plane.color[first + i];
+  }
+  float *xx = rows.scratch(0), *yy = rows.scratch(1), *xy = rows.scratch(2);
+  for (int i = 0; i < plane.width; i += n) {  // past the end both are zero, and so are the products
+    const V vx = hn::LoadU(d, x + i), vy = hn::LoadU(d, y + i);
+    hn::StoreU(hn::Mul(vx, vx), d, xx + i);
+    hn::StoreU(hn::Mul(vy, vy), d, yy + i);
+    hn::StoreU(hn::Mul(vx, vy), d, xy + i);
+  }
+  const Taps taps = window(d);
+  const float* from[kInputs] = {x, y, xx, yy, xy};
+  for (int q = 0; q < kInputs; ++q) {
+    float* to = rows.filtered(q, row);
+    for (int i = 0; i < plane.width; i += n) hn::StoreU(filter_across(d, taps, from[q] + i), d, to + i);
+  }
+}
+
+struct SsimTerms {
+  V ssim, dx, dxx, dxy;
+};
+
+// math/similarity.glsl: ssim() and ssim_vjp(), a vector of pixels at a time.
+HWY_INLINE SsimTerms ssim_terms(D d, V mx, V my, V xx, V yy, V xy) {
+  const V c1 = hn::Set(d, Math<float>::ssim_c1), c2 = hn::Set(d, Math<float>::ssim_c2),
+          two = hn::Set(d, 2.0f);
+  const V mxy = hn::Mul(mx, my);
+  const V squares = hn::MulAdd(mx, mx, hn::Mul(my, my));
+  const V a1 = hn::MulAdd(two, mxy, c1);
+  const V a2 = hn::MulAdd(two, hn::Sub(xy, mxy), c2);
+  const V b1 = hn::Add(squares, c1);
+  const V b2 = hn::Add(hn::Sub(hn::Add(xx, yy), squares), c2);
+  const V scale = hn::Div(hn::Set(d, 1.0f), hn::Mul(b1, b2));
+  SsimTerms t;
+  t.ssim = hn::Mul(hn::Mul(a1, a2), scale);
+  const V s = hn::Mul(t.ssim, scale);  // s / (b1 b2)
+  t.dx = hn::Mul(
+      two, hn::Sub(hn::Mul(hn::Mul(my, hn::Sub(a2, a1)), scale), hn::Mul(hn::Mul(mx, s), hn::Sub(b2, b1))));
+  t.dxx = hn::Neg(hn::Mul(s, b1));
+  t.dxy = hn::Mul(hn::Mul(two, a1), scale);
+  return t;
+}
+
+// SSIM at `row` from the first ring; its derivatives, filtered across, into the second.
+double similarity_row(const LossPlane& plane, int row, LossRows& rows) {
+  const D d;
+  const int n = static_cast<int>(hn::Lanes(d));
+  if (row < 0 || row >= plane.height) {
+    for (int q = 0; q < kGradients; ++q) std::fill_n(rows.gradient(q, row), plane.width, 0.0f);
+    return 0;
+  }
+  std::array<const float*, kTaps> ring[kInputs];
+  for (int q = 0; q < kInputs; ++q)
+    for (int k = 0; k < kTaps; ++k) ring[q][k] = rows.filtered(q, row + k - kRadius);
+  float* derivative[kGradients];
+  for (int q = 0; q < kGradients; ++q) derivative[q] = rows.scratch(kInputs + q);
+
+  const Taps taps = window(d);
+  V sum = hn::Zero(d);
+  for (int i = 0; i < plane.width; i += n) {
+    const SsimTerms t = ssim_terms(d, filter_down(d, taps, ring[kX], i), filter_down(d, taps, ring[kY], i),
+                                   filter_down(d, taps, ring[kXX], i), filter_down(d, taps, ring[kYY], i),
+                                   filter_down(d, taps, ring[kXY], i));
+    const auto inside = hn::FirstN(d, static_cast<std::size_t>(plane.width - i));
+    sum = hn::Add(sum, hn::IfThenElseZero(inside, t.ssim));
+    hn::StoreU(hn::IfThenElseZero(inside, t.dx), d, derivative[kGradX] + i);
+    hn::StoreU(hn::IfThenElseZero(inside, t.dxx), d, derivative[kGradXX] + i);
+    hn::StoreU(hn::IfThenElseZero(inside, t.dxy), d, derivative[kGradXY] + i);
+  }
+  for (int q = 0; q < kGradients; ++q) {
+    float* to = rows.gradient(q, row);
+    for (int i = 0; i < plane.width; i += n) hn::StoreU(filter_across(d, taps, derivative[q] + i), d, to + i);
+  }
+  return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+}
+
+// The gradient at `row` from the second ring, and L1 on the way.
+double gradient_row(const LossPlane& plane, int row, LossRows& rows) {
+  const D d;
+  const int n = static_cast<int>(hn::Lanes(d));
+  std::array<const float*, kTaps> ring[kGradients];
+  for (int q = 0; q < kGradients; ++q)
+    for (int k = 0; k < kTaps; ++k) ring[q][k] = rows.gradient(q, row + k - kRadius);
+  const float *x = rows.x(row), *y = rows.y(row);
+  float* result = rows.scratch(0);
+  const Taps taps = window(d);
+  const V l1_scale = hn::Set(d, plane.l1_scale), ssim_scale = hn::Set(d, -plane.ssim_scale);
+  V sum = hn::Zero(d);
+  for (int i = 0; i < plane.width; i += n) {
+    const V vx = hn::LoadU(d, x + i), vy = hn::LoadU(d, y + i), difference = hn::Sub(vx, vy);
+    sum = hn::Add(sum, hn::Abs(difference));  // zero past the end
+    const V twice_x = hn::Add(vx, vx);
+    V g = hn::MulAdd(twice_x, filter_down(d, taps, ring[kGradXX], i), filter_down(d, taps, ring[kGradX], i));
+    g = hn::Mul(ssim_scale, hn::MulAdd(vy, filter_down(d, taps, ring[kGradXY], i), g));
+    const V sign = hn::IfThenElseZero(hn::Ne(difference, hn::Zero(d)), hn::CopySign(l1_scale, difference));
+    hn::StoreU(hn::Add(g, sign), d, result + i);
+  }
+  const std::size_t first = static_cast<std::size_t>(row) * plane.width;
+  for (int i = 0; i < plane.width; ++i)
+    plane.dL_dcolor[first + i] = plane.weight ? plane.weight[first + i] * result[i] : result[i];
+  std::fill_n(result, plane.width, 0.0f);  // the margin past the end must stay zero
+  std::fill_n(result + plane.width, n, 0.0f);
+  return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+}
+
+LossSums loss_band(const LossPlane& plane, int begin, int end, LossRows& rows) {
+  LossSums sums;
+  for (int row = begin - 2 * kRadius; row < end + 2 * kRadius; ++row) {
+    enter_row(plane, row, rows);
+    int middle = row - kRadius;
+    if (middle < begin - kRadius) continue;
+    double ssim = similarity_row(plane, middle, rows);
+    if (middle >= begin && middle < end) sums.ssim += ssim;
+    int top = middle - kRadius;
+    if (top >= begin && top < end) sums.l1 += gradient_row(plane, top, rows);
+  }
+  return sums;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace stipple
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace stipple {
+
+HWY_EXPORT(loss_band);
+
+float CpuBackend::loss(const Frame& frame, const LossTarget& target, float ssim_weight, FrameGradient& out) {
+  auto color = host(frame.color);
+  auto expected = host(target.color);
+  auto weight = host(target.weight);
+  std::size_t plane_size = host(frame.transmittance).size();
+  assert(expected.size() == 3 * plane_size && (weight.empty() || weight.size() == plane_size));
+  out.color.resize(*this, color.size());
+  out.alpha.resize(*this, 0);
+  out.depth.resize(*this, 0);
+  auto dL_dcolor = host(out.color);
+
+  double count = 3.0 * static_cast<double>(plane_size);
+  std::size_t band_count = static_cast<std::size_t>((frame.height_px + kBandRows - 1) / kBandRows);
+  std::vector<LossSums> sums(3 * band_count);
+  auto band = HWY_DYNAMIC_DISPATCH(loss_band);
+  parallel_for(sums.size(), [&](std::size_t task) {
+    std::size_t channel = task % 3;
+    LossPlane plane{color.data() + channel * plane_size,
+                    expected.data() + channel,
+                    weight.empty() ? nullptr : weight.data(),
+                    frame.width_px,
+                    frame.height_px,
+                    static_cast<float>((1 - ssim_weight) / count),
+                    static_cast<float>(ssim_weight / count),
+                    dL_dcolor.data() + channel * plane_size};
+    int begin = static_cast<int>(task / 3) * kBandRows;
+    LossRows rows(frame.width_px);
+    sums[task] = band(plane, begin, std::min(frame.height_px, begin + kBandRows), rows);
+  });
+  LossSums total;
+  for (const LossSums& s : sums) {
+    total.l1 += s.l1;
+    total.ssim += s.ssim;
+  }
+  return static_cast<float>((1 - ssim_weight) * total.l1 / count + ssim_weight * (1 - total.ssim / count));
+}
+
+}  // namespace stipple
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What blend and blend_backward share, compiled once for every vector width (hence no usual include guard).
+//
+// With log2(e) / 2 folded into the conic and log2(opacity) into the constant, alpha = 2^y where
+//
+//   y = log2 o + a dx^2 + b dx dy + c dy^2,      (a, b, c) = -log2(e) (Q.xx / 2, Q.xy, Q.yy / 2)
+//
+// and a splat is skipped where y < -log2(255): one compare, before any exponential. Both passes evaluate y
+// and the exponential with the same operations, so that they see exactly the same contributions.
+#if defined(STIPPLE_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef STIPPLE_TILE_INL_H_
+#undef STIPPLE_TILE_INL_H_
+#else
+#define STIPPLE_TILE_INL_H_
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "stipple/backend/cpu/tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace stipple {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::CappedTag<float, kTile>;  // at most a row of a tile
+using V = hn::Vec<D>;
+constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
+
+// 2^y for y <= 0, relative error 8e-8; any value where y < -126 (those lanes are not used).
+HWY_INLINE V exp2(D d, V y) {
+  const hn::RebindToSigned<D> di;
+  const auto n = hn::NearestInt(y);
+  const V f = hn::Sub(y, hn::ConvertTo(d, n));
+  V p = hn::Set(d, 0.00132764722f);
+  p = hn::MulAdd(p, f, hn::Set(d, 0.00967554133f));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.0555071327f));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.240221197f));
+  p = hn::MulAdd(p, f, hn::Set(d, 0.693146967f));
+  p = hn::MulAdd(p, f, hn::Set(d, 1.00000007f));
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(n)));
+}
+
+// A splat's terms for one group of columns: y = constant + dy (slope + c dy).
+struct ColumnTerms {
+  V dx, constant, slope;
+};
+
+HWY_INLINE ColumnTerms column_terms(D d, const FoldedSplat& s, float first_column_px) {
+  ColumnTerms t;
+  t.dx = hn::Sub(hn::Iota(d, first_column_px + 0.5f), hn::Set(d, s.mean_x));
+  t.constant = hn::MulAdd(hn::Mul(hn::Set(d, s.a), t.dx), t.dx, hn::Set(d, s.log2_opacity));
+  t.slope = hn::Mul(hn::Set(d, s.b), t.dx);
+  return t;
+}
+
+HWY_INLINE V exponent(D d, const ColumnTerms& t, V c, V dy) {
+  (void)d;
+  return hn::MulAdd(dy, hn::MulAdd(c, dy, t.slope), t.constant);
+}
+
+// Rows of the tile in which some pixel is not finished.
+HWY_INLINE std::uint32_t live_rows(D d, const float* transmittance) {
+  std::uint32_t rows = 0;
+  const V zero = hn::Zero(d);
+  for (int row = 0; row < kTile; ++row) {
+    bool live = false;
+    for (int x = 0; x < kTile; x += kLanes)
+      live |= !hn::AllFalse(d, hn::Gt(hn::Load(d, transmittance + kTile * row + x), zero));
+    rows |= static_cast<std::uint32_t>(live) << row;
+  }
+  return rows;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace stipple
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One picture, from host values to host values: for programs that render and do not train.
+#include "stipple/backend/backend.h"
+#include "stipple/core/image.h"
+
+namespace stipple {
+
+struct RenderedImages {
+  Image color;  // 3 channels over the background, not clamped
+  Image alpha;  // 1 channel, accumulated
+  Image depth;  // 1 channel as asked for in the options, or empty
+};
+
+RenderedImages render(Backend& backend, const Gaussians& gaussians, const View& view);
+
+// The device's planes as interleaved host images.
+RenderedImages download_frame(const Backend& backend, const Frame& frame);
+
+}  // namespace stipple

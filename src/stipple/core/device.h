@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cassert>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "stipple/core/gaussians.h"
+
+namespace stipple {
+
+// One allocation on one device. Each backend derives its own: a block of host memory, a CUDA pointer, a
+// VkBuffer.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::unique_ptr<Memory> allocate(std::size_t bytes) = 0;  // contents undefined
+  virtual void upload(std::span<const std::byte> from, Memory& to) = 0;
+  virtual void download(const Memory& from, std::span<std::byte> to) const = 0;
+  virtual void fill_zero(Memory& memory, std::size_t bytes) = 0;
+};
+
+// A typed, move-only array of n elements on a device.
+template <class T>
+class DeviceArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  DeviceArray() = default;
+  DeviceArray(Device& device, std::span<const T> from) { upload(device, from); }
+
+  // Contents are undefined afterwards. Memory is only ever replaced by a larger block, so that arrays which
+  // are resized every frame settle.
+  void resize(Device& device, std::size_t n) {
+    if (n > capacity_ || !memory_) {
+      memory_.reset();  // first, so that the old and the new block never exist together
+      memory_ = device.allocate(n * sizeof(T));
+      capacity_ = n;
+    }
+    size_ = n;
+  }
+  void resize_zero(Device& device, std::size_t n) {
+    resize(device, n);
+    device.fill_zero(*memory_, n * sizeof(T));
+  }
+  void upload(Device& device, std::span<const T> from) {
+    resize(device, from.size());
+    device.upload(std::as_bytes(from), *memory_);
+  }
+  std::vector<T> download(const Device& device) const {
+    std::vector<T> host(size_);
+    if (size_ > 0) device.download(*memory_, std::as_writable_bytes(std::span(host)));
+    return host;
+  }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Memory* memory() { return memory_.get(); }
+  const Memory* memory() const { return memory_.get(); }
+
+ private:
+  std::unique_ptr<Memory> memory_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+using DeviceGaussians = GaussianArrays<DeviceArray>;  // parameters, gradients and both Adam moments alike
+
+inline DeviceGaussians upload(Device& device, const Gaussians& from) {
+  DeviceGaussians to;
+  to.sh_degree = from.sh_degree;
+  for_each_parameter([&](int, auto& target, const auto& source) { target.upload(device, source); }, to, from);
+  return to;
+}
+
+inline Gaussians download(const Device& device, const DeviceGaussians& from) {
+  Gaussians to;
+  to.sh_degree = from.sh_degree;
+  for_each_parameter([&](int, auto& target, const auto& source) { target = source.download(device); }, to,
+                     from);
+  return to;
+}
+
+// Arrays of the same shape as `like`, all zero.
+inline DeviceGaussians zeros_like(Device& device, const DeviceGaussians& like) {
+  DeviceGaussians to;
+  to.sh_degree = like.sh_degree;
+  for_each_parameter(
+      [&](int, auto& target, const auto& source) { target.resize_zero(device, source.size()); }, to, like);
+  return to;
+}
+
+}  // namespace stipple

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cassert>
+#include <cstddef>
+#include <vector>
+
+#include "stipple/math/vec.h"
+
+namespace stipple {
+
+// Rows top to bottom, pixels left to right, channels interleaved: values[(y * width + x) * channels + c].
+// Colours are as a display takes them (sRGB-encoded), 0 black to 1 white; renders may leave that range.
+struct Image {
+  int width_px = 0;
+  int height_px = 0;
+  int channel_count = 0;  // 1 grey or a scalar, 2 grey + alpha, 3 RGB, 4 RGBA
+  std::vector<float> values;
+
+  Image() = default;
+  Image(int width, int height, int channels)
+      : width_px(width),
+        height_px(height),
+        channel_count(channels),
+        values(static_cast<std::size_t>(width) * height * channels, 0.0f) {}
+
+  std::size_t pixel_count() const { return static_cast<std::size_t>(width_px) * height_px; }
+  float& at(int x, int y, int c) { return values[index(x, y, c)]; }
+  const float& at(int x, int y, int c) const { return values[index(x, y, c)]; }
+
+ private:
+  std::size_t index(int x, int y, int c) const {
+    assert(0 <= x && x < width_px && 0 <= y && y < height_px && 0 <= c && c < channel_count);
+    return (static_cast<std::size_t>(y) * width_px + x) * channel_count + c;
+  }
+};
+
+// RGB of any image: grey is repeated; alpha lets the background show through.
+Image to_rgb(const Image& image, Vec3f background = {0, 0, 0});
+
+// Shrinks so that neither side is longer than max_side_px, averaging over each new pixel's area; an image
+// that is small enough comes back as it is.
+Image shrink_to(const Image& image, int max_side_px);
+
+// Peak signal-to-noise ratio in dB of values clamped to [0, 1]; infinite when they are equal.
+double psnr(const Image& a, const Image& b);
+
+}  // namespace stipple

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Random numbers that are the same on every platform, compiler and thread count: a number is a hash of (seed,
+// counter), so a stream can be entered anywhere and its state is two integers.
+#include <cmath>
+#include <cstdint>
+
+namespace stipple {
+
+// Steele et al., "Fast splittable pseudorandom number generators", 2014: the finaliser of SplitMix64.
+inline std::uint64_t hash_bits(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed, std::uint64_t counter = 0)
+      : seed_(hash_bits(seed + kStep)), counter_(counter) {}
+
+  std::uint64_t bits() { return hash_bits(seed_ + ++counter_ * kStep); }
+
+  float uniform() { return static_cast<float>(bits() >> 40) * 0x1p-24f; }  // [0, 1)
+  float uniform(float low, float high) { return low + (high - low) * uniform(); }
+
+  std::uint64_t below(std::uint64_t n) {  // 0 .. n - 1, without bias worth naming for n far below 2^64
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits()) * n) >> 64);
+  }
+
+  // Standard normal, by Box and Muller in double: libraries that differ in a last bit agree after rounding.
+  float normal() {
+    double radius = std::sqrt(-2 * std::log((static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53));
+    double angle = 6.283185307179586 * (static_cast<double>(bits() >> 11) * 0x1p-53);
+    return static_cast<float>(radius * std::cos(angle));
+  }
+
+  std::uint64_t counter() const { return counter_; }
+
+ private:
+  static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15ull;  // 2^64 / golden ratio
+  std::uint64_t seed_;
+  std::uint64_t counter_;
+};
+
+}  // namespace stipple

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/io/input_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "stipple/core/error.h"
+
+namespace stipple {
+
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;  // read at a time: large enough to hide the call
+
+}  // namespace
+
+InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) {
+  // Non-blocking, so that a pipe without a writer is refused below instead of waited for.
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor_ < 0) fail_with_errno("open");
+  struct stat status {};
+  const bool known = ::fstat(descriptor_, &status) == 0;
+  if (known && S_ISREG(status.st_mode)) {
+    size_bytes_ = static_cast<std::uint64_t>(status.st_size);
+    return;
+  }
+  const int reason = errno;
+  ::close(descriptor_);  // a destructor does not run for an object that was never complete
+  errno = reason;
+  if (!known) fail_with_errno("open");
+  throw Error(fmt::format("cannot open {}: it is {}", name_,
+                          S_ISDIR(status.st_mode) ? "a directory" : "not a regular file"));
+}
+
+InputFile::~InputFile() { ::close(descriptor_); }
+
+std::optional<std::string_view> InputFile::take_line(std::size_t max_bytes) {
+  std::size_t searched = 0;
+  while (true) {
+    const std::size_t available = std::min(end_ - begin_, max_bytes);
+    const char* text = reinterpret_cast<const char*>(buffer_.data()) + begin_;
+    const void* found =
+        available > searched ? std::memchr(text + searched, '\n', available - searched) : nullptr;
+    if (found) {
+      const std::size_t length = static_cast<std::size_t>(static_cast<const char*>(found) - text);
+      consume(length + 1);
+      const bool carriage_return = length > 0 && text[length - 1] == '\r';
+      return std::string_view(text, carriage_return ? length - 1 : length);
+    }
+    searched = available;
+    if (searched == std::min<std::uint64_t>(max_bytes, remaining_bytes())) return std::nullopt;
+    fill(searched + 1);
+  }
+}
+
+void InputFile::skip(std::uint64_t count) {
+  assert(count <= remaining_bytes());
+  const std::size_t buffered = static_cast<std::size_t>(std::min<std::uint64_t>(count, end_ - begin_));
+  consume(buffered);
+  const std::uint64_t beyond = count - buffered;
+  if (beyond == 0) return;
+  if (::lseek(descriptor_, static_cast<off_t>(beyond), SEEK_CUR) < 0) fail_with_errno("read");
+  position_ += beyond;
+}
+
+// Makes the next `count` bytes available in the buffer, or all that are left.
+void InputFile::fill(std::size_t count) {
+  count = static_cast<std::size_t>(std::min<std::uint64_t>(count, remaining_bytes()));
+  std::size_t available = end_ - begin_;
+  if (available >= count) return;
+  if (available > 0) std::memmove(buffer_.data(), buffer_.data() + begin_, available);
+  begin_ = 0;
+  end_ = available;
+  const std::size_t chunk = static_cast<std::size_t>(std::min<std::uint64_t>(kChunkBytes, remaining_bytes()));
+  // Doubling, for a line that outgrows the buffer piece by piece.
+  if (buffer_.size() < count) buffer_.resize(std::max({count, chunk, available * 2}));
+
+  while (end_ < count) {
+    const ssize_t got = ::read(descriptor_, buffer_.data() + end_, buffer_.size() - end_);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_with_errno("read");
+    if (got == 0) {
+      size_bytes_ = position_ + end_;  // the file became shorter since it was opened
+      return;
+    }
+    end_ += static_cast<std::size_t>(got);
+  }
+  // Likewise longer: what was appended since is not part of what was promised.
+  end_ = static_cast<std::size_t>(std::min<std::uint64_t>(end_, remaining_bytes()));
+}
+
+void InputFile::fail_with_errno(std::string_view what) const {
+  throw Error(fmt::format("cannot {} {}: {}", what, name_, std::generic_category().message(errno)));
+}
+
+std::string printable(std::string_view text) {
+  constexpr std::size_t kMaxLength = 40;
+  std::string result(text.substr(0, kMaxLength));
+  for (char& c : result) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  if (text.size() > kMaxLength) result += "...";
+  return result;
+}
+
+}  // namespace stipple

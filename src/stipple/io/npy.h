@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Images as NumPy's .npy arrays, every bit of every value kept: for comparisons and for depth maps.
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+#include <filesystem>
+
+#include "stipple/core/image.h"
+
+namespace stipple {
+
+// Reads an array of shape (height, width) or (height, width, 1 to 4) of float32, float64 or uint8. Values are
+// kept as they are: a uint8 of 255 becomes 255, not 1.
+Image load_npy(const std::filesystem::path& path);
+
+// Writes little-endian float32 of shape (height, width, channels), or (height, width) when there is one
+// channel.
+void save_npy(const Image& image, const std::filesystem::path& path);
+
+}  // namespace stipple

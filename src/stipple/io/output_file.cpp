@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/io/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "stipple/core/error.h"
+
+namespace stipple {
+
+namespace {
+
+constexpr int kMaxTemporaries = 1000;  // names tried: more than this many leftovers are a mistake elsewhere
+
+std::filesystem::path temporary_name(const std::filesystem::path& target, int attempt) {
+  std::filesystem::path name = target;
+  name += attempt == 0 ? std::string(".part") : fmt::format(".{}.part", attempt);
+  return name;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::filesystem::path& path) : path_(path), target_(path) {
+  if (path.empty()) throw Error("cannot write a file without a name");
+  struct stat status {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (!exists && errno != ENOENT) fail_with_errno();
+  if (exists && S_ISDIR(status.st_mode)) fail("it is a directory");
+  if (exists && !S_ISREG(status.st_mode)) {
+    open_in_place();
+    return;
+  }
+  if (exists) follow_links();
+  open_temporary();
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::follow_links() {
+  // The rename needs no right to the file itself; a write-protected file is to stay all the same.
+  if (::access(path_.c_str(), W_OK) != 0) fail_with_errno();
+  std::error_code error;
+  target_ = std::filesystem::canonical(path_, error);  // a link keeps pointing at the file it names
+  if (error) fail(error.message());
+}
+
+void OutputFile::open_temporary() {
+  for (int attempt = 0; attempt < kMaxTemporaries; ++attempt) {
+    temporary_ = temporary_name(target_, attempt);
+    // Created with all rights, so that the umask alone decides them, as for any new file.
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) return;
+    if (errno != EEXIST) break;
+  }
+  const bool no_folder = errno == ENOENT && !path_.parent_path().empty();
+  if (no_folder) fail(fmt::format("there is no folder {}", path_.parent_path().string()));
+  fail_with_errno();
+}
+
+void OutputFile::open_in_place() {
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor_ < 0) fail_with_errno();
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+  assert(descriptor_ >= 0);
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_with_errno();
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void OutputFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+
+void OutputFile::commit() {
+  assert(descriptor_ >= 0);
+  const bool in_place = temporary_.empty();
+  // A full disk may show only now, or, on a network, only when closing: the old file must still be there.
+  // EINVAL: a file system that has nothing to synchronise.
+  if (!in_place && ::fsync(descriptor_) != 0 && errno != EINVAL) fail_with_errno();
+  const int closed = ::close(std::exchange(descriptor_, -1));
+  if (closed != 0) fail_with_errno();
+  if (!in_place && ::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with_errno();
+  temporary_.clear();
+}
+
+void OutputFile::fail(std::string_view reason) const {
+  throw Error(fmt::format("cannot write {}: {}", path_.string(), reason));
+}
+
+void OutputFile::fail_with_errno() const { fail(std::generic_category().message(errno)); }
+
+}  // namespace stipple

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// PNG files through libpng.
+//
+// libpng reports errors by a callback that must not return. Ours leaves with longjmp, which runs no
+// destructors: the functions that call setjmp therefore hold nothing but references, and everything owned
+// lives in their caller.
+#include <fmt/format.h>
+#include <png.h>
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <csetjmp>
+#include <cstring>
+#include <new>
+
+#include "stipple/core/error.h"
+#include "stipple/io/image_codec.h"
+
+namespace stipple {
+
+namespace {
+
+// What libpng's callbacks work on.
+struct Stream {
+  std::span<const std::byte> input;  // what is still to be read
+  std::vector<std::byte> output;
+  char message[256]{};
+};
+
+[[noreturn]] void on_error(png_structp png, png_const_charp message) {
+  Stream& stream = *static_cast<Stream*>(png_get_error_ptr(png));
+  std::strncpy(stream.message, message, sizeof(stream.message) - 1);
+  png_longjmp(png, 1);
+}
+
+void ignore_warning(png_structp, png_const_charp) {}  // such as an unusual colour profile
+
+void read_bytes(png_structp png, png_bytep to, std::size_t count) {
+  Stream& stream = *static_cast<Stream*>(png_get_io_ptr(png));
+  if (count > stream.input.size()) png_error(png, "file ends early");
+  std::memcpy(to, stream.input.data(), count);
+  stream.input = stream.input.subspan(count);
+}
+
+void write_bytes(png_structp png, png_bytep from, std::size_t count) {
+  Stream& stream = *static_cast<Stream*>(png_get_io_ptr(png));
+  const std::byte* bytes = reinterpret_cast<const std::byte*>(from);
+  try {
+    stream.output.insert(stream.output.end(), bytes, bytes + count);
+    return;
+  } catch (const std::bad_alloc&) {  // an exception must not cross libpng; nor may longjmp leave a handler
+  }
+  png_error(png, "out of memory");
+}
+
+void flush_nothing(png_structp) {}
+
+struct Reader {
+  Stream stream;
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+
+  Reader() {
+    png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &stream, on_error, ignore_warning);
+    if (png) info = png_create_info_struct(png);
+    if (!info) {
+      png_destroy_read_struct(&png, nullptr, nullptr);
+      throw std::bad_alloc();
+    }
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
+};
+
+struct Writer {
+  Stream stream;
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+
+  Writer() {
+    png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &stream, on_error, ignore_warning);
+    if (png) info = png_create_info_struct(png);
+    if (!info) {
+      png_destroy_write_struct(&png, nullptr);
+      throw std::bad_alloc();
+    }
+  }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer() { png_destroy_write_struct(&png, &info); }
+};
+
+bool read_header(Reader& reader) {
+  if (setjmp(png_jmpbuf(reader.png))) return false;
+  png_set_read_fn(reader.png, &reader.stream, read_bytes);
+  png_set_user_limits(reader.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // check_pixel_count() says it better
+  // Also where libpng would pass over a damaged chunk, since that may be the palette's transparency.
+  png_set_crc_action(reader.png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+  png_read_info(reader.png, reader.info);
+  return true;
+}
+
+// Asks for 8 or 16 bits in our byte order, grey or RGB, with transparency as a channel.
+bool choose_output(Reader& reader) {
+  if (setjmp(png_jmpbuf(reader.png))) return false;
+  png_set_expand(reader.png);
+  if constexpr (std::endian::native == std::endian::little) png_set_swap(reader.png);
+  png_set_interlace_handling(reader.png);
+  png_read_update_info(reader.png, reader.info);
+  return true;
+}
+
+bool read_pixels(Reader& reader, std::vector<png_bytep>& rows) {
+  if (setjmp(png_jmpbuf(reader.png))) return false;
+  png_read_image(reader.png, rows.data());
+  png_read_end(reader.png, nullptr);  // the rest is checked too: it may tell that the file was cut
+  return true;
+}
+
+bool write_pixels(Writer& writer, const Image& image, std::vector<png_bytep>& rows) {
+  constexpr int kColorTypes[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                                 PNG_COLOR_TYPE_RGB_ALPHA};
+  if (setjmp(png_jmpbuf(writer.png))) return false;
+  png_set_write_fn(writer.png, &writer.stream, write_bytes, flush_nothing);
+  png_set_user_limits(writer.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+  png_set_IHDR(writer.png, writer.info, static_cast<png_uint_32>(image.width_px),
+               static_cast<png_uint_32>(image.height_px), 8, kColorTypes[image.channel_count - 1],
+               PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(writer.png, writer.info);
+  png_write_image(writer.png, rows.data());
+  png_write_end(writer.png, nullptr);
+  return true;
+}
+
+// Deflate shrinks 1032 : 1 at best, so that a header cannot make a tiny file huge in memory.
+void check_file_size(std::uint64_t pixel_bytes, std::size_t file_bytes, const std::string& name) {
+  if (pixel_bytes / 1032 <= file_bytes) return;
+  throw Error(fmt::format("{}: file is too short for its {} bytes of pixels", name, pixel_bytes));
+}
+
+std::vector<png_bytep> row_pointers(std::vector<unsigned char>& bytes, std::size_t row_bytes, int height) {
+  std::vector<png_bytep> rows(static_cast<std::size_t>(height));
+  for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = bytes.data() + y * row_bytes;
+  return rows;
+}
+
+void convert_samples(std::span<const unsigned char> bytes, int bit_depth, std::span<float> to) {
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (bit_depth == 16) {
+      std::uint16_t sample = 0;
+      std::memcpy(&sample, bytes.data() + 2 * i, 2);
+      to[i] = static_cast<float>(sample) / 65535.0f;
+    } else {
+      to[i] = static_cast<float>(bytes[i]) / 255.0f;
+    }
+  }
+}
+
+unsigned char byte_from_value(float value) {
+  if (!(value > 0)) return 0;  // NaN too
+  return static_cast<unsigned char>(std::lround(255.0f * std::min(value, 1.0f)));
+}
+
+}  // namespace
+
+Image decode_png(std::span<const std::byte> file, const std::string& name) {
+  Reader reader;
+  reader.stream.input = file;
+  const auto require = [&](bool done) {
+    if (!done) throw Error(fmt::format("{}: {}", name, reader.stream.message));
+  };
+  require(read_header(reader));
+  const std::uint64_t width = png_get_image_width(reader.png, reader.info);
+  const std::uint64_t height = png_get_image_height(reader.png, reader.info);
+  check_pixel_count(width, height, name);
+  check_file_size(png_get_rowbytes(reader.png, reader.info) * height, file.size(), name);
+
+  require(choose_output(reader));
+  const std::size_t row_bytes = png_get_rowbytes(reader.png, reader.info);
+  std::vector<unsigned char> bytes(row_bytes * height);
+  std::vector<png_bytep> rows = row_pointers(bytes, row_bytes, static_cast<int>(height));
+  require(read_pixels(reader, rows));
+
+  Image image(static_cast<int>(width), static_cast<int>(height), png_get_channels(reader.png, reader.info));
+  convert_samples(bytes, png_get_bit_depth(reader.png, reader.info), image.values);
+  return image;
+}
+
+std::vector<std::byte> encode_png(const Image& image, const std::string& name) {
+  assert(1 <= image.channel_count && image.channel_count <= 4);
+  std::vector<unsigned char> bytes(image.values.size());
+  std::transform(image.values.begin(), image.values.end(), bytes.begin(), byte_from_value);
+  const std::size_t row_bytes = static_cast<std::size_t>(image.width_px) * image.channel_count;
+  std::vector<png_bytep> rows = row_pointers(bytes, row_bytes, image.height_px);
+  Writer writer;
+  if (!write_pixels(writer, image, rows)) {
+    throw Error(fmt::format("cannot write {}: {}", name, writer.stream.message));
+  }
+  return std::move(writer.stream.output);
+}
+
+}  // namespace stipple

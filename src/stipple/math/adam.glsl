@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// One parameter's update. Kingma and Ba, "Adam: A Method for Stochastic Optimization", 2015.
+//
+//   m' = b1 m + (1 - b1) g      v' = b2 v + (1 - b2) g^2      x' = x - rate (m' / c1) / (sqrt(v' / c2) + epsilon)
+//
+// with the bias corrections c1 = 1 - b1^step and c2 = 1 - b2^step, step counted from 1. Nothing differentiates
+// through an update, so it has no VJP.
+
+struct AdamRule {
+  real rate;
+  real beta1;
+  real beta2;
+  real epsilon;
+  real correction1;
+  real correction2;
+};
+
+struct AdamParameter {
+  real value;
+  real first_moment;
+  real second_moment;
+};
+
+FN AdamParameter adam(AdamParameter p, real gradient, AdamRule rule) {
+  AdamParameter next;
+  next.first_moment = rule.beta1 * p.first_moment + (real(1) - rule.beta1) * gradient;
+  next.second_moment = rule.beta2 * p.second_moment + (real(1) - rule.beta2) * gradient * gradient;
+  real size = sqrt(next.second_moment / rule.correction2) + rule.epsilon;
+  next.value = p.value - rule.rate * (next.first_moment / rule.correction1) / size;
+  return next;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a projected Gaussian covers on the screen: its conic, how far it reaches, and whether it is drawn at all.
+//
+//   B = S + blur I                          the blur widens every splat to about a pixel, so that none is missed
+//   conic Q = B^-1 = (xx, xy, yy)
+//   rho = sqrt(det S / det B)               what the blur took from the peak; antialiasing multiplies opacity by it
+//   alpha(d) = o exp(-d^T Q d / 2) >= 1/255  only where  d^T Q d <= tau = 2 ln(255 o),
+//   so |d.x| <= sqrt(tau B.xx),  |d.y| <= sqrt(tau B.yy)
+//
+// Yu et al., "Mip-Splatting", 2024 for rho.
+
+CONST(real, default_blur_px2, 0.3)
+CONST(real, default_near_plane, 0.2)          // scene units
+CONST(real, min_alpha, 0.00392156862745098)   // 1 / 255: below this a splat is skipped
+CONST(real, min_compensation2, 1e-12)         // keeps the gradient of rho finite; rho = 1e-6 is never drawn
+CONST(real, max_determinant_px4, 1e38)        // a splat wider than this is outside what float can hold
+
+CONST(real, tau_slack, 1e-3)                  // so that rounding never cuts off what the test at the pixel keeps
+
+// The largest d^T Q d at which a splat of this opacity is still drawn.
+FN real splat_tau(real opacity) { return real(2) * log(real(255) * max(opacity, min_alpha)) + tau_slack; }
+
+struct Conic {
+  vec3 conic;         // (xx, xy, yy), 1 / px^2
+  real compensation;  // rho
+};
+
+FN real determinant_of_covariance(vec3 S) { return max(S.x * S.z - S.y * S.y, real(0)); }
+
+// Expanded, so that rounding in det S (a needle's is all cancellation) cannot make it negative.
+FN real determinant_of_blurred(vec3 S, real blur) {
+  return determinant_of_covariance(S) + blur * (S.x + S.z) + blur * blur;
+}
+
+FN Conic conic_from_covariance(vec3 S, real blur) {
+  real det = determinant_of_blurred(S, blur);
+  Conic result;
+  result.conic = vec3(S.z + blur, -S.y, S.x + blur) * (real(1) / det);
+  result.compensation = sqrt(max(determinant_of_covariance(S) / det, min_compensation2));
+  return result;
+}
+
+FN vec3 conic_from_covariance_vjp(vec3 S, real blur, Conic dL_dresult) {
+  real det_S = determinant_of_covariance(S);
+  real inverse_det = real(1) / determinant_of_blurred(S, blur);
+  vec3 adjugate = vec3(S.z + blur, -S.y, S.x + blur);
+  vec3 g = dL_dresult.conic;
+
+  real ratio = det_S * inverse_det;  // rho^2
+  real dL_dratio = real(0);
+  if (ratio > min_compensation2) dL_dratio = real(0.5) / sqrt(ratio) * dL_dresult.compensation;
+  real dL_dinverse_det = dot(g, adjugate) + dL_dratio * det_S;
+  real dL_ddet = -dL_dinverse_det * inverse_det * inverse_det;
+  real dL_ddet_S = dL_ddet + dL_dratio * inverse_det;
+  if (S.x * S.z - S.y * S.y <= real(0)) dL_ddet_S = real(0);
+
+  vec3 dL_dS = vec3(g.z, -g.y, g.x) * inverse_det;
+  dL_dS = dL_dS + vec3(blur, real(0), blur) * dL_ddet;
+  return dL_dS + vec3(S.z, real(-2) * S.y, S.x) * dL_ddet_S;
+}
+
+struct RenderSettings {
+  real near_plane;  // a Gaussian whose mean is not beyond it is culled
+  real blur_px2;
+  real scale_modifier;
+  real alpha_max;
+  bool antialiased;
+  bool inverse_depth;  // blend 1 / z instead of z
+};
+
+struct Footprint {
+  vec2 mean_px;
+  vec3 conic;           // (xx, xy, yy), 1 / px^2
+  real opacity;         // at the centre; 0 means culled, and the other fields mean nothing
+  real depth;           // z in the camera frame, scene units
+  vec2 half_extent_px;  // of the box outside which alpha < 1/255; not differentiated
+};
+
+// The rules by which a Gaussian is drawn, all in the positive form, so that NaN fails them.
+FN Footprint footprint(Placed g, real opacity, Pinhole camera, RenderSettings settings) {
+  Projected s = project(g, camera);
+  Conic c = conic_from_covariance(s.covariance_px2, settings.blur_px2);
+  real o = settings.antialiased ? opacity * c.compensation : opacity;
+  real tau = splat_tau(o);
+  vec2 reach = vec2(sqrt(tau * (s.covariance_px2.x + settings.blur_px2)),
+                    sqrt(tau * (s.covariance_px2.z + settings.blur_px2)));
+  real det = determinant_of_blurred(s.covariance_px2, settings.blur_px2);
+  bool has_shape = det > real(0) && det < max_determinant_px4;
+  bool in_front = s.depth > settings.near_plane;
+  bool on_screen = s.mean_px.x + reach.x >= real(0.5) && s.mean_px.x - reach.x <= camera.size_px.x - real(0.5) &&
+                   s.mean_px.y + reach.y >= real(0.5) && s.mean_px.y - reach.y <= camera.size_px.y - real(0.5);
+
+  Footprint result;
+  result.mean_px = s.mean_px;
+  result.conic = c.conic;
+  result.opacity = has_shape && in_front && on_screen && o >= min_alpha ? o : real(0);
+  result.depth = s.depth;
+  result.half_extent_px = reach;
+  return result;
+}
+
+struct FootprintVjp {
+  Projected dL_dprojected;  // to be passed on to project_vjp and project_camera_vjp
+  real dL_dopacity;
+};
+
+// For a Gaussian that was not culled.
+FN FootprintVjp footprint_vjp(Placed g, real opacity, Pinhole camera, RenderSettings settings, Footprint dL_dresult) {
+  Projected s = project(g, camera);
+  Conic dL_dconic;
+  dL_dconic.conic = dL_dresult.conic;
+  dL_dconic.compensation = settings.antialiased ? opacity * dL_dresult.opacity : real(0);
+
+  FootprintVjp result;
+  result.dL_dprojected.mean_px = dL_dresult.mean_px;
+  result.dL_dprojected.covariance_px2 = conic_from_covariance_vjp(s.covariance_px2, settings.blur_px2, dL_dconic);
+  result.dL_dprojected.depth = dL_dresult.depth;
+  result.dL_dopacity = dL_dresult.opacity;
+  if (settings.antialiased)
+    result.dL_dopacity = dL_dresult.opacity * conic_from_covariance(s.covariance_px2, settings.blur_px2).compensation;
+  return result;
+}

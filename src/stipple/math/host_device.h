@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#if defined(__CUDACC__)
+#define STIPPLE_HD __host__ __device__
+#else
+#define STIPPLE_HD
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Fits Gaussians on a plane to one picture, with the same stages, loss and optimiser that train a scene.
+#include <cstdint>
+
+#include "stipple/backend/backend.h"
+#include "stipple/core/image.h"
+
+namespace stipple {
+
+struct FitOptions {
+  int gaussian_count = 2000;
+  int steps = 2000;
+  float ssim_weight = 0.2f;
+  std::uint64_t seed = 0;
+};
+
+class ImageFit {
+ public:
+  ImageFit(Backend& backend, const Image& picture,
+           const FitOptions& options);  // 3 channels; keeps the backend
+
+  float step();  // returns the loss
+  int steps_done() const { return step_; }
+  bool done() const { return step_ >= options_.steps; }
+
+  const View& view() const { return view_; }
+  Gaussians gaussians() const { return download(backend_, gaussians_); }
+  Image render();  // as it is now
+
+ private:
+  void forward();
+  AdamOptions rates() const;
+  void keep_on_plane();
+
+  Backend& backend_;
+  FitOptions options_;
+  View view_;
+  LossTarget target_;
+  DeviceGaussians gaussians_, dL_dgaussians_;
+  AdamMoments moments_;
+  Precomputed precomputed_, dL_dprecomputed_;
+  Projection projection_;
+  TileBins bins_;
+  Frame frame_;
+  FrameGradient dL_dframe_;
+  SplatGradient dL_dsplat_;
+  int step_ = 0;
+};
+
+}  // namespace stipple

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every stage of every backend against the reference renderer in double, on every scene.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "tests/conformance_scenes.h"
+#include "tests/reference_render.h"
+
+namespace stipple {
+namespace {
+
+using Reference = ReferenceScene<double>;
+using Picture = ReferencePicture<double>;
+
+Vec3<double> to_double(Vec3f v) { return {v.x, v.y, v.z}; }
+
+Reference to_reference(const Gaussians& g, const View& view) {
+  Reference r;
+  for (Vec3f v : g.mean) r.mean.push_back(to_double(v));
+  for (Vec3f v : g.log_scale) r.log_scale.push_back(to_double(v));
+  for (Vec4f v : g.rotation) r.rotation.push_back({v.x, v.y, v.z, v.w});
+  for (float v : g.logit_opacity) r.logit_opacity.push_back(v);
+  for (Vec3f v : g.sh) r.sh.push_back(to_double(v));
+  r.sh_degree = g.sh_degree;
+  const Camera& c = view.camera;
+  for (int k = 0; k < 3; ++k) r.camera.rotation[k] = to_double(c.camera_from_world.rotation[k]);
+  r.camera.translation = to_double(c.camera_from_world.translation);
+  r.camera.focal_px = {c.focal_px.x, c.focal_px.y};
+  r.camera.center_px = {c.center_px.x, c.center_px.y};
+  r.camera.size_px = {static_cast<double>(c.width_px), static_cast<double>(c.height_px)};
+  const RenderOptions& o = view.options;
+  r.background = to_double(o.background);
+  r.settings = {o.near_plane, 0.3,           o.scale_modifier,
+                o.alpha_max,  o.antialiased, o.depth == DepthOutput::kInverse};
+  return r;
+}
+
+// A whole frame on a backend, kept so that tests can look at any stage.
+struct Rendering {
+  std::unique_ptr<Backend> backend;
+  DeviceGaussians gaussians;
+  Precomputed precomputed;
+  Projection projection;
+  TileBins bins;
+  Frame frame;
+
+  Rendering(const std::string& name, const Gaussians& g, const View& view) : backend(make_backend(name)) {
+    gaussians = upload(*backend, g);
+    render(view);
+  }
+  void render(const View& view) {
+    backend->project(gaussians, precomputed, view, projection);
+    backend->bin(projection, view, bins);
+    backend->blend(projection, bins, view, frame);
+  }
+};
+
+class Conformance : public testing::TestWithParam<std::tuple<std::string, int>> {
+ protected:
+  static const std::vector<ConformanceScene>& scenes() {
+    static const std::vector<ConformanceScene> all = conformance_scenes();
+    return all;
+  }
+  std::string backend() const { return std::get<0>(GetParam()); }
+  const ConformanceScene& scene() const { return scenes()[std::get<1>(GetParam())]; }
+};
+
+// Float and double may disagree on which side of a threshold (1/255, alpha_max, the early stop, the order of
+// two nearly equal depths) a contribution falls; that changes a pixel by up to about 1/255. Such pixels must
+// be rare.
+constexpr double kThresholdShare = 2e-3;
+
+TEST_P(Conformance, Image) {
+  const auto& [name, gaussians, view] = scene();
+  Rendering run(backend(), gaussians, view);
+  Picture expected = reference_render(to_reference(gaussians, view));
+  auto color = run.frame.color.download(*run.backend);
+  auto transmittance = run.frame.transmittance.download(*run.backend);
+  auto depth = run.frame.depth.download(*run.backend);
+  std::size_t n = expected.alpha.size(), outliers = 0;
+  ASSERT_EQ(color.size(), 3 * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    Vec4<double> e = expected.channels[i];
+    double error =
+        std::max({std::abs(color[i] - e.x), std::abs(color[n + i] - e.y), std::abs(color[2 * n + i] - e.z),
+                  std::abs(1 - transmittance[i] - expected.alpha[i])});
+    if (!depth.empty()) error = std::max(error, std::abs(depth[i] - e.w) / 5);  // depths are about 5
+    ASSERT_LE(error, 0.05) << "pixel " << i;
+    outliers += error > 1e-4;
+  }
+  EXPECT_LE(static_cast<double>(outliers), kThresholdShare * static_cast<double>(n) + (n < 500 ? 0.5 : 0));
+}
+
+double norm_of_difference(const float* a, const double* b, std::size_t n) {
+  double sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum);
+}
+
+template <class T, class U>
+void expect_close(const std::vector<T>& ours, const std::vector<U>& expected, const char* name,
+                  double tolerance) {
+  ASSERT_EQ(ours.size(), expected.size()) << name;
+  std::size_t n = ours.size() * sizeof(T) / sizeof(float);
+  std::vector<float> zeros(n, 0.0f);
+  const double* b = reinterpret_cast<const double*>(expected.data());
+  double norm = norm_of_difference(zeros.data(), b, n);
+  EXPECT_LE(norm_of_difference(reinterpret_cast<const float*>(ours.data()), b, n), tolerance * norm + 1e-12)
+      << name;
+}
+
+TEST_P(Conformance, Gradients) {
+  const auto& [name, gaussians, view] = scene();
+  Rendering run(backend(), gaussians, view);
+  std::size_t n = static_cast<std::size_t>(view.camera.width_px) * view.camera.height_px;
+  // A smooth random gradient of every output.
+  Random random(99);
+  std::vector<float> dL_dcolor(3 * n), dL_dalpha(n), dL_ddepth(n);
+  for (auto* plane : {&dL_dcolor, &dL_dalpha, &dL_ddepth})
+    for (float& v : *plane) v = random.uniform(-1, 1);
+  bool with_depth = view.options.depth != DepthOutput::kNone;
+  FrameGradient dL_dframe;
+  dL_dframe.color.upload(*run.backend, dL_dcolor);
+  dL_dframe.alpha.upload(*run.backend, dL_dalpha);
+  if (with_depth) dL_dframe.depth.upload(*run.backend, dL_ddepth);
+
+  SplatGradient dL_dsplat;
+  dL_dsplat.wants_background = true;
+  run.backend->blend_backward(run.projection, run.bins, view, run.frame, dL_dframe, dL_dsplat);
+  DeviceGaussians dL_dgaussians;
+  Precomputed dL_dprecomputed;
+  CameraGradient dL_dcamera;
+  run.backend->project_backward(run.gaussians, run.precomputed, view, run.projection, dL_dsplat,
+                                dL_dgaussians, dL_dprecomputed, &dL_dcamera);
+
+  Picture dL;
+  for (std::size_t i = 0; i < n; ++i) {
+    dL.channels.push_back(
+        {dL_dcolor[i], dL_dcolor[n + i], dL_dcolor[2 * n + i], with_depth ? dL_ddepth[i] : 0.0f});
+    dL.alpha.push_back(dL_dalpha[i]);
+  }
+  Reference g = reference_backward(to_reference(gaussians, view), dL);
+  Gaussians ours = download(*run.backend, dL_dgaussians);
+  double tolerance = 1e-3;
+  expect_close(ours.mean, g.mean, "mean", tolerance);
+  expect_close(ours.log_scale, g.log_scale, "log_scale", tolerance);
+  expect_close(ours.rotation, g.rotation, "rotation", tolerance);
+  expect_close(ours.logit_opacity, g.logit_opacity, "logit_opacity", tolerance);
+  expect_close(ours.sh, g.sh, "sh", tolerance);
+  expect_close(std::vector{dL_dsplat.background}, std::vector{g.background}, "background", tolerance);
+  expect_close(std::vector{dL_dcamera.camera_from_world.rotation}, std::vector{g.camera.rotation},
+               "camera rotation", tolerance);
+  expect_close(std::vector{dL_dcamera.camera_from_world.translation}, std::vector{g.camera.translation},
+               "camera translation", tolerance);
+  expect_close(std::vector{dL_dcamera.focal_px}, std::vector{g.camera.focal_px}, "focal length", tolerance);
+  expect_close(std::vector{dL_dcamera.center_px}, std::vector{g.camera.center_px}, "principal point",
+               tolerance);
+}
+
+std::string case_name(const testing::TestParamInfo<std::tuple<std::string, int>>& c) {
+  static const auto scenes = conformance_scenes();
+  return std::get<0>(c.param) + "_" + scenes[std::get<1>(c.param)].name;
+}
+
+INSTANTIATE_TEST_SUITE_P(, Conformance,
+                         testing::Combine(testing::ValuesIn(backend_names()),
+                                          testing::Range(0, static_cast<int>(conformance_scenes().size()))),
+                         case_name);
+
+}  // namespace
+}  // namespace stipple
