@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Scenes for timing, generated from fixed seeds: splats of log-normal size, aspect and logit-normal opacity,
+// spread evenly over the picture and stored along a Morton curve, as a trained scene is.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "stipple/backend/backend.h"
+#include "stipple/core/random.h"
+
+namespace stipple {
+
+struct BenchScene {
+  std::string name;  // as in a benchmark's path: 1M/720p
+  std::size_t count;
+  int width, height;
+  float median_sigma_px;
+};
+
+inline const std::vector<BenchScene> kBenchScenes = {{"2k/136p", 2000, 245, 136, 4.0f},
+                                                     {"12k/473p", 12000, 265, 473, 4.0f},
+                                                     {"165k/344p", 165000, 516, 344, 1.5f},
+                                                     {"1M/720p", 1000000, 1280, 720, 1.5f}};
+
+inline View bench_view(const BenchScene& scene) {
+  View view;
+  float focal = static_cast<float>(scene.width);
+  view.camera.focal_px = {focal, focal};
+  view.camera.center_px = {static_cast<float>(scene.width) / 2, static_cast<float>(scene.height) / 2};
+  view.camera.width_px = scene.width;
+  view.camera.height_px = scene.height;
+  return view;
+}
+
+inline std::uint32_t morton(std::uint32_t x, std::uint32_t y) {
+  std::uint32_t code = 0;
+  for (int bit = 0; bit < 12; ++bit) code |= (x >> bit & 1) << (2 * bit) | (y >> bit & 1) << (2 * bit + 1);
+  return code;
+}
+
+inline Gaussians bench_gaussians(const BenchScene& scene) {
+  Random random(1);
+  Camera camera = bench_view(scene).camera;
+  struct Pixel {
+    float u, v;
+  };
+  std::vector<Pixel> pixels(scene.count);
+  for (Pixel& p : pixels)
+    p = {random.uniform() * static_cast<float>(scene.width),
+         random.uniform() * static_cast<float>(scene.height)};
+  std::sort(pixels.begin(), pixels.end(), [](const Pixel& a, const Pixel& b) {
+    return morton(static_cast<std::uint32_t>(a.u), static_cast<std::uint32_t>(a.v)) <
+           morton(static_cast<std::uint32_t>(b.u), static_cast<std::uint32_t>(b.v));
+  });
+  Gaussians g = make_gaussians(scene.count, 3);
+  for (std::size_t i = 0; i < scene.count; ++i) {
+    float z = 0.5f + 20 * random.uniform() * random.uniform();
+    g.mean[i] = {(pixels[i].u - camera.center_px.x) / camera.focal_px.x * z,
+                 (pixels[i].v - camera.center_px.y) / camera.focal_px.y * z, z};
+    float sigma = scene.median_sigma_px * std::exp(0.7f * random.normal()) * z / camera.focal_px.x;
+    float half_aspect = 0.3f * random.normal();
+    g.log_scale[i] = {std::log(sigma) + half_aspect, std::log(sigma) - half_aspect, std::log(sigma) - 3};
+    float angle = 3.14159f * random.uniform();  // about the line of sight
+    g.rotation[i] = {std::cos(angle / 2), 0, 0, std::sin(angle / 2)};
+    g.logit_opacity[i] = std::max(1.8f * random.normal(), -4.6f);
+    for (int k = 0; k < 16; ++k) {
+      float sd = k == 0 ? 0.9f : 0.05f;
+      g.sh[16 * i + k] = {sd * random.normal(), sd * random.normal(), sd * random.normal()};
+    }
+  }
+  return g;
+}
+
+}  // namespace stipple

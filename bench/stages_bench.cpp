@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// One benchmark a stage and scene; the name is the path: blend/cpu/1M/720p. `step` is all of them.
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "bench/scenes.h"
+#include "stipple/core/parallel.h"
+
+namespace stipple {
+namespace {
+
+// Everything a training step needs, kept between the benchmarks of a scene.
+class Workbench {
+ public:
+  Workbench(const std::string& backend, const BenchScene& scene)
+      : backend_(make_backend(backend)), scene_(scene) {
+    view_ = bench_view(scene);
+    gaussians_ = upload(*backend_, bench_gaussians(scene));
+    moments_ = {zeros_like(*backend_, gaussians_), zeros_like(*backend_, gaussians_)};
+    Random random(2);
+    std::vector<std::uint8_t> target(3ull * scene.width * scene.height);
+    for (auto& v : target) v = static_cast<std::uint8_t>(random.below(256));
+    target_.color.upload(*backend_, target);
+    rates_ = {.mean = 1e-9f,
+              .log_scale = 1e-9f,
+              .rotation = 1e-9f,
+              .logit_opacity = 1e-9f,
+              .sh_base = 1e-9f,
+              .sh_rest = 1e-9f};  // the scene must stay as it is
+    step();
+  }
+
+  void project() { backend_->project(gaussians_, precomputed_, view_, projection_); }
+  void bin() { backend_->bin(projection_, view_, bins_); }
+  void blend() { backend_->blend(projection_, bins_, view_, frame_); }
+  void loss() { benchmark::DoNotOptimize(backend_->loss(frame_, target_, 0.2f, dL_dframe_)); }
+  void blend_backward() {
+    backend_->blend_backward(projection_, bins_, view_, frame_, dL_dframe_, dL_dsplat_);
+  }
+  void project_backward() {
+    backend_->project_backward(gaussians_, precomputed_, view_, projection_, dL_dsplat_, dL_dgaussians_,
+                               dL_dprecomputed_, nullptr);
+  }
+  void optimize() { backend_->optimize(gaussians_, dL_dgaussians_, projection_, moments_, rates_); }
+  void step() {
+    project();
+    bin();
+    blend();
+    loss();
+    blend_backward();
+    project_backward();
+    optimize();
+  }
+
+  void print_counts() const {
+    auto splats = projection_.splat.download(*backend_);
+    auto visible =
+        std::count_if(splats.begin(), splats.end(), [](const auto& s) { return s.splat.opacity > 0; });
+    std::printf("# %s: %zu Gaussians, %dx%d, %td visible, %zu instances, %.1f MiB peak\n",
+                scene_.name.c_str(), scene_.count, scene_.width, scene_.height, visible, bins_.slot.size(),
+                peak_MiB());
+  }
+
+ private:
+  static double peak_MiB() {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_maxrss) / 1024;
+  }
+
+  std::unique_ptr<Backend> backend_;
+  BenchScene scene_;
+  View view_;
+  DeviceGaussians gaussians_, dL_dgaussians_;
+  AdamMoments moments_;
+  AdamOptions rates_;
+  Precomputed precomputed_, dL_dprecomputed_;
+  LossTarget target_;
+  Projection projection_;
+  TileBins bins_;
+  Frame frame_;
+  FrameGradient dL_dframe_;
+  SplatGradient dL_dsplat_;
+};
+
+// One at a time: the largest scene takes over a gigabyte.
+Workbench& workbench(const std::string& backend, const BenchScene& scene) {
+  static std::string key;
+  static std::unique_ptr<Workbench> current;
+  if (key != backend + scene.name) {
+    current.reset();
+    current = std::make_unique<Workbench>(backend, scene);
+    current->print_counts();
+    key = backend + scene.name;
+  }
+  return *current;
+}
+
+void register_stage(const char* stage, void (Workbench::*run)(), const std::string& backend,
+                    const BenchScene& scene) {
+  std::string name = std::string(stage) + "/" + backend + "/" + scene.name;
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [=](benchmark::State& state) {
+                                 Workbench& bench = workbench(backend, scene);
+                                 for (auto _ : state) (bench.*run)();
+                               })
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime()
+      ->MeasureProcessCPUTime();
+}
+
+void register_all() {
+  for (const std::string& backend : backend_names())
+    for (const BenchScene& scene : kBenchScenes) {
+      register_stage("project", &Workbench::project, backend, scene);
+      register_stage("bin", &Workbench::bin, backend, scene);
+      register_stage("blend", &Workbench::blend, backend, scene);
+      register_stage("loss", &Workbench::loss, backend, scene);
+      register_stage("blend_backward", &Workbench::blend_backward, backend, scene);
+      register_stage("project_backward", &Workbench::project_backward, backend, scene);
+      register_stage("optimize", &Workbench::optimize, backend, scene);
+      register_stage("step", &Workbench::step, backend, scene);
+    }
+}
+
+}  // namespace
+}  // namespace stipple
+
+int main(int argc, char** argv) {
+  stipple::register_all();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+}
