@@ -12,10 +12,10 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The same files in the same order as in math.h.
-files=$(sed -n 's|^#include "stipple/math/\(.*\.glsl\)"|\1|p' "$math/math.h")
+# The same files in the same order as in math.inc.
+files=$(sed -n 's|^#include "stipple/math/\(.*\.glsl\)"|\1|p' "$math/math.inc")
 [ "$(echo "$files" | wc -w)" = "$(find "$math" -name '*.glsl' ! -name language.glsl | wc -l)" ] ||
-  { echo "math.h does not include every .glsl file of $math"; exit 1; }
+  { echo "math.inc does not include every .glsl file of $math"; exit 1; }
 
 maths() { for file in language.glsl $files; do cat "$math/$file"; done; }
 

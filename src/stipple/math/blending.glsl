@@ -25,7 +25,7 @@ struct Pixel {
 CONST(real, max_channel, 1e30)  // sums of brighter ones would overflow
 
 // A Gaussian whose colour is not a number, or next to infinite, is culled: it would spread over every pixel it touches.
-FN bool is_drawable_color(vec3 color) {
+FN boolean is_drawable_color(vec3 color) {
   return abs(color.x) < max_channel && abs(color.y) < max_channel && abs(color.z) < max_channel;
 }
 
@@ -45,10 +45,10 @@ FN real unclamped_alpha(Splat s, vec2 pixel) { return s.opacity * exp(-falloff_e
 // 0 where the splat is skipped.
 FN real alpha_at(Splat s, vec2 pixel, real alpha_max) {
   real alpha = min(alpha_max, unclamped_alpha(s, pixel));
-  return falloff_exponent(s, pixel) >= real(0) && alpha >= min_alpha ? alpha : real(0);
+  return select(falloff_exponent(s, pixel) >= real(0) && alpha >= min_alpha, alpha, real(0));
 }
 
-FN bool finishes_pixel(real transmittance, real alpha) {
+FN boolean finishes_pixel(real transmittance, real alpha) {
   return transmittance * (real(1) - alpha) < min_transmittance;
 }
 
@@ -69,17 +69,15 @@ FN Splat blend_vjp(real front, real behind, Splat s, vec2 pixel, real alpha_max,
   real p = dot(s.channels, dL_dchannels) + dL_dalpha;
   real dL_dthis_alpha = p * front - behind / (real(1) - alpha);
 
+  // A clamped alpha is the constant alpha_max.
+  dL_dthis_alpha = select(unclamped_alpha(s, pixel) < alpha_max, dL_dthis_alpha, real(0));
+  real dL_dsigma = -alpha * dL_dthis_alpha;
+  vec2 d = s.mean_px - pixel;
+
   Splat g;
   g.channels = dL_dchannels * (alpha * front);
-  g.mean_px = vec2(real(0), real(0));
-  g.conic = vec3(real(0), real(0), real(0));
-  g.opacity = real(0);
-  if (unclamped_alpha(s, pixel) < alpha_max) {  // otherwise alpha is the constant alpha_max
-    vec2 d = s.mean_px - pixel;
-    real dL_dsigma = -alpha * dL_dthis_alpha;
-    g.opacity = exp(-falloff_exponent(s, pixel)) * dL_dthis_alpha;
-    g.conic = vec3(real(0.5) * d.x * d.x, d.x * d.y, real(0.5) * d.y * d.y) * dL_dsigma;
-    g.mean_px = vec2(s.conic.x * d.x + s.conic.y * d.y, s.conic.y * d.x + s.conic.z * d.y) * dL_dsigma;
-  }
+  g.opacity = exp(-falloff_exponent(s, pixel)) * dL_dthis_alpha;
+  g.conic = vec3(real(0.5) * d.x * d.x, d.x * d.y, real(0.5) * d.y * d.y) * dL_dsigma;
+  g.mean_px = vec2(s.conic.x * d.x + s.conic.y * d.y, s.conic.y * d.x + s.conic.z * d.y) * dL_dsigma;
   return g;
 }

@@ -15,13 +15,13 @@ struct Shape {
 CONST(real, min_quaternion_length2, 1e-24)
 CONST(real, max_quaternion_length2, 1e24)
 
-FN bool is_degenerate_quaternion(vec4 q) {
+FN boolean is_degenerate_quaternion(vec4 q) {
   return dot(q, q) < min_quaternion_length2 || dot(q, q) > max_quaternion_length2;
 }
 
 FN mat3 rotation_from_quaternion(vec4 q) {
   vec4 n = q * (real(1) / sqrt(dot(q, q)));
-  if (is_degenerate_quaternion(q)) n = vec4(real(1), real(0), real(0), real(0));
+  n = select(is_degenerate_quaternion(q), vec4(real(1), real(0), real(0), real(0)), n);
   real w = n.x;
   real x = n.y;
   real y = n.z;
@@ -33,7 +33,6 @@ FN mat3 rotation_from_quaternion(vec4 q) {
 }
 
 FN vec4 rotation_from_quaternion_vjp(vec4 q, mat3 dL_dR) {
-  if (is_degenerate_quaternion(q)) return vec4(real(0), real(0), real(0), real(0));
   real inverse_length = real(1) / sqrt(dot(q, q));
   vec4 n = q * inverse_length;
   real w = n.x;
@@ -46,7 +45,8 @@ FN vec4 rotation_from_quaternion_vjp(vec4 q, mat3 dL_dR) {
       y * (G[0][1] + G[1][0]) + z * (G[0][2] + G[2][0]) + w * (G[1][2] - G[2][1]) - real(2) * x * (G[1][1] + G[2][2]),
       x * (G[0][1] + G[1][0]) + z * (G[1][2] + G[2][1]) + w * (G[2][0] - G[0][2]) - real(2) * y * (G[0][0] + G[2][2]),
       x * (G[0][2] + G[2][0]) + y * (G[1][2] + G[2][1]) + w * (G[0][1] - G[1][0]) - real(2) * z * (G[0][0] + G[1][1]));
-  return (dL_dn - n * dot(dL_dn, n)) * inverse_length;  // through n = q / |q|
+  vec4 dL_dq = (dL_dn - n * dot(dL_dn, n)) * inverse_length;  // through n = q / |q|
+  return select(is_degenerate_quaternion(q), vec4(real(0), real(0), real(0), real(0)), dL_dq);
 }
 
 FN mat3 covariance(Shape shape) {

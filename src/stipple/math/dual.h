@@ -50,6 +50,7 @@ struct Dual {
   friend Dual log(const Dual& a) { return chain(a, std::log(a.value), 1 / a.value); }
   friend Dual abs(const Dual& a) { return a.value < 0 ? chain(a, -a.value, -1) : a; }
   friend Dual floor(const Dual& a) { return Dual(std::floor(a.value)); }
+  friend constexpr Dual select(bool condition, const Dual& a, const Dual& b) { return condition ? a : b; }
   friend constexpr bool operator<(const Dual& a, const Dual& b) { return a.value < b.value; }
   friend constexpr bool operator>(const Dual& a, const Dual& b) { return a.value > b.value; }
   friend constexpr bool operator<=(const Dual& a, const Dual& b) { return a.value <= b.value; }

@@ -18,7 +18,7 @@ CONST(real, max_determinant_px4, 1e38)        // a splat wider than this is outs
 CONST(real, tau_slack, 1e-3)                  // so that rounding never cuts off what the test at the pixel keeps
 
 // The largest d^T Q d at which a splat of this opacity is still drawn.
-FN real splat_tau(real opacity) { return real(2) * log(real(255) * max(opacity, min_alpha)) + tau_slack; }
+FN real splat_tau(real opacity) { return real(2) * log(real(255) * max(opacity, real(min_alpha))) + tau_slack; }
 
 struct Conic {
   vec3 conic;         // (xx, xy, yy), 1 / px^2
@@ -36,7 +36,7 @@ FN Conic conic_from_covariance(vec3 S, real blur) {
   real det = determinant_of_blurred(S, blur);
   Conic result;
   result.conic = vec3(S.z + blur, -S.y, S.x + blur) * (real(1) / det);
-  result.compensation = sqrt(max(determinant_of_covariance(S) / det, min_compensation2));
+  result.compensation = sqrt(max(determinant_of_covariance(S) / det, real(min_compensation2)));
   return result;
 }
 
@@ -47,12 +47,11 @@ FN vec3 conic_from_covariance_vjp(vec3 S, real blur, Conic dL_dresult) {
   vec3 g = dL_dresult.conic;
 
   real ratio = det_S * inverse_det;  // rho^2
-  real dL_dratio = real(0);
-  if (ratio > min_compensation2) dL_dratio = real(0.5) / sqrt(ratio) * dL_dresult.compensation;
+  real dL_dratio =
+      select(ratio > min_compensation2, real(0.5) / sqrt(ratio) * dL_dresult.compensation, real(0));
   real dL_dinverse_det = dot(g, adjugate) + dL_dratio * det_S;
   real dL_ddet = -dL_dinverse_det * inverse_det * inverse_det;
-  real dL_ddet_S = dL_ddet + dL_dratio * inverse_det;
-  if (S.x * S.z - S.y * S.y <= real(0)) dL_ddet_S = real(0);
+  real dL_ddet_S = select(S.x * S.z - S.y * S.y > real(0), dL_ddet + dL_dratio * inverse_det, real(0));
 
   vec3 dL_dS = vec3(g.z, -g.y, g.x) * inverse_det;
   dL_dS = dL_dS + vec3(blur, real(0), blur) * dL_ddet;
@@ -85,15 +84,15 @@ FN Footprint footprint(Placed g, real opacity, Pinhole camera, RenderSettings se
   vec2 reach = vec2(sqrt(tau * (s.covariance_px2.x + settings.blur_px2)),
                     sqrt(tau * (s.covariance_px2.z + settings.blur_px2)));
   real det = determinant_of_blurred(s.covariance_px2, settings.blur_px2);
-  bool has_shape = det > real(0) && det < max_determinant_px4;
-  bool in_front = s.depth > settings.near_plane;
-  bool on_screen = s.mean_px.x + reach.x >= real(0.5) && s.mean_px.x - reach.x <= camera.size_px.x - real(0.5) &&
+  boolean has_shape = det > real(0) && det < max_determinant_px4;
+  boolean in_front = s.depth > settings.near_plane;
+  boolean on_screen = s.mean_px.x + reach.x >= real(0.5) && s.mean_px.x - reach.x <= camera.size_px.x - real(0.5) &&
                    s.mean_px.y + reach.y >= real(0.5) && s.mean_px.y - reach.y <= camera.size_px.y - real(0.5);
 
   Footprint result;
   result.mean_px = s.mean_px;
   result.conic = c.conic;
-  result.opacity = has_shape && in_front && on_screen && o >= min_alpha ? o : real(0);
+  result.opacity = select(has_shape && in_front && on_screen && o >= min_alpha, o, real(0));
   result.depth = s.depth;
   result.half_extent_px = reach;
   return result;

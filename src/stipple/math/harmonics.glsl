@@ -100,15 +100,14 @@ CONST(real, min_view_distance, 1e-8)  // nearer than this there is no direction,
 
 FN vec3 view_direction(vec3 v) {
   real distance = sqrt(dot(v, v));
-  if (distance <= min_view_distance) return vec3(real(0), real(0), real(1));
-  return v * (real(1) / distance);
+  return select(distance > min_view_distance, v * (real(1) / distance), vec3(real(0), real(0), real(1)));
 }
 
 FN vec3 view_direction_vjp(vec3 v, vec3 dL_dd) {
   real distance = sqrt(dot(v, v));
-  if (distance <= min_view_distance) return vec3(real(0), real(0), real(0));
   vec3 d = v * (real(1) / distance);
-  return (dL_dd - d * dot(d, dL_dd)) * (real(1) / distance);
+  vec3 dL_dv = (dL_dd - d * dot(d, dL_dd)) * (real(1) / distance);
+  return select(distance > min_view_distance, dL_dv, vec3(real(0), real(0), real(0)));
 }
 
 FN vec3 color_from_harmonics(vec3 sum) {  // sum_k basis_k sh_k
@@ -116,7 +115,7 @@ FN vec3 color_from_harmonics(vec3 sum) {  // sum_k basis_k sh_k
 }
 
 FN vec3 color_from_harmonics_vjp(vec3 sum, vec3 dL_dcolor) {
-  return vec3(sum.x + real(0.5) > real(0) ? dL_dcolor.x : real(0),
-              sum.y + real(0.5) > real(0) ? dL_dcolor.y : real(0),
-              sum.z + real(0.5) > real(0) ? dL_dcolor.z : real(0));
+  return vec3(select(sum.x + real(0.5) > real(0), dL_dcolor.x, real(0)),
+              select(sum.y + real(0.5) > real(0), dL_dcolor.y, real(0)),
+              select(sum.z + real(0.5) > real(0), dL_dcolor.z, real(0)));
 }

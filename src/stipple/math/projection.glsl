@@ -92,8 +92,8 @@ FN ProjectionGradient projection_gradient(ProjectionTerms a, Pinhole camera, Pro
   d.dL_dclamped = vec2(-a.f.x * dL_djx.z, -a.f.y * dL_djy.z);
 
   vec2 dL_dslope = camera.focal_px * dL_dresult.mean_px;
-  if (a.slope.x == a.clamped.x) dL_dslope.x = dL_dslope.x + d.dL_dclamped.x;
-  if (a.slope.y == a.clamped.y) dL_dslope.y = dL_dslope.y + d.dL_dclamped.y;
+  dL_dslope.x = dL_dslope.x + select(a.slope.x == a.clamped.x, d.dL_dclamped.x, real(0));
+  dL_dslope.y = dL_dslope.y + select(a.slope.y == a.clamped.y, d.dL_dclamped.y, real(0));
   real dL_dinverse_z = dot(dL_dslope, vec2(a.p.x, a.p.y)) + dot(d.dL_df, camera.focal_px);
   d.dL_dp = vec3(dL_dslope.x * a.inverse_z, dL_dslope.y * a.inverse_z,
                  dL_dresult.depth - dL_dinverse_z * a.inverse_z * a.inverse_z);
@@ -111,11 +111,11 @@ FN Placed project_vjp(Placed g, Pinhole camera, Projected dL_dresult) {
 
 // One coordinate of the limits: a clamped slope is (limit * focal) / focal, so it moves with focal and centre.
 FN real clamped_focal_vjp(real slope, real clamped, real focal, real dL_dclamped) {
-  return slope == clamped ? real(0) : -clamped / focal * dL_dclamped;
+  return select(slope == clamped, real(0), -clamped / focal * dL_dclamped);
 }
 
 FN real clamped_center_vjp(real slope, real clamped, real focal, real dL_dclamped) {
-  return slope == clamped ? real(0) : -dL_dclamped / focal;
+  return select(slope == clamped, real(0), -dL_dclamped / focal);
 }
 
 // The same derivative with respect to the camera; the rotation's nine entries count as independent.

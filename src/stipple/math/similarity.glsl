@@ -21,7 +21,7 @@ FN real ssim_window_weight(int offset) {
 FN real absolute_difference(real x, real y) { return abs(x - y); }
 
 FN real absolute_difference_vjp(real x, real y, real dL_dresult) {  // dL_dx; 0 where x = y
-  return x > y ? dL_dresult : (x < y ? -dL_dresult : real(0));
+  return select(x > y, dL_dresult, select(x < y, -dL_dresult, real(0)));
 }
 
 struct WindowMeans {

@@ -19,7 +19,7 @@
 #define HWY_TARGET_INCLUDE "stipple/backend/cpu/loss.cpp"
 #include <hwy/foreach_target.h>
 // after foreach_target.h
-#include <hwy/highway.h>
+#include "stipple/backend/cpu/lanes-inl.h"
 
 #ifndef STIPPLE_LOSS_ONCE
 #define STIPPLE_LOSS_ONCE
@@ -76,9 +76,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stipple {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
+using ML = Math<Lanes>;
 
 struct Taps {
   V weight[kRadius + 1];
@@ -86,7 +84,7 @@ struct Taps {
 
 HWY_INLINE Taps window(D d) {
   Taps taps;
-  for (int i = 0; i <= kRadius; ++i) taps.weight[i] = hn::Set(d, Math<float>::ssim_window_weight(i));
+  for (int i = 0; i <= kRadius; ++i) taps.weight[i] = hn::Set(d, stipple::Math<float>::ssim_window_weight(i));
   return taps;
 }
 
@@ -108,7 +106,7 @@ HWY_INLINE V filter_down(D d, const Taps& taps, const std::array<const float*, k
 // Row `row` of the picture and the target into the rings, filtered across; a row outside is zero.
 void enter_row(const LossPlane& plane, int row, LossRows& rows) {
   const D d;
-  const int n = static_cast<int>(hn::Lanes(d));
+  const int n = kLanes;
   float* x = rows.x(row);
   float* y = rows.y(row);
   if (row < 0 || row >= plane.height) {
@@ -139,35 +137,10 @@ void enter_row(const LossPlane& plane, int row, LossRows& rows) {
   }
 }
 
-struct SsimTerms {
-  V ssim, dx, dxx, dxy;
-};
-
-// math/similarity.glsl: ssim() and ssim_vjp(), a vector of pixels at a time.
-HWY_INLINE SsimTerms ssim_terms(D d, V mx, V my, V xx, V yy, V xy) {
-  const V c1 = hn::Set(d, Math<float>::ssim_c1), c2 = hn::Set(d, Math<float>::ssim_c2),
-          two = hn::Set(d, 2.0f);
-  const V mxy = hn::Mul(mx, my);
-  const V squares = hn::MulAdd(mx, mx, hn::Mul(my, my));
-  const V a1 = hn::MulAdd(two, mxy, c1);
-  const V a2 = hn::MulAdd(two, hn::Sub(xy, mxy), c2);
-  const V b1 = hn::Add(squares, c1);
-  const V b2 = hn::Add(hn::Sub(hn::Add(xx, yy), squares), c2);
-  const V scale = hn::Div(hn::Set(d, 1.0f), hn::Mul(b1, b2));
-  SsimTerms t;
-  t.ssim = hn::Mul(hn::Mul(a1, a2), scale);
-  const V s = hn::Mul(t.ssim, scale);  // s / (b1 b2)
-  t.dx = hn::Mul(
-      two, hn::Sub(hn::Mul(hn::Mul(my, hn::Sub(a2, a1)), scale), hn::Mul(hn::Mul(mx, s), hn::Sub(b2, b1))));
-  t.dxx = hn::Neg(hn::Mul(s, b1));
-  t.dxy = hn::Mul(hn::Mul(two, a1), scale);
-  return t;
-}
-
 // SSIM at `row` from the first ring; its derivatives, filtered across, into the second.
 double similarity_row(const LossPlane& plane, int row, LossRows& rows) {
   const D d;
-  const int n = static_cast<int>(hn::Lanes(d));
+  const int n = kLanes;
   if (row < 0 || row >= plane.height) {
     for (int q = 0; q < kGradients; ++q) std::fill_n(rows.gradient(q, row), plane.width, 0.0f);
     return 0;
@@ -181,14 +154,14 @@ double similarity_row(const LossPlane& plane, int row, LossRows& rows) {
   const Taps taps = window(d);
   V sum = hn::Zero(d);
   for (int i = 0; i < plane.width; i += n) {
-    const SsimTerms t = ssim_terms(d, filter_down(d, taps, ring[kX], i), filter_down(d, taps, ring[kY], i),
-                                   filter_down(d, taps, ring[kXX], i), filter_down(d, taps, ring[kYY], i),
-                                   filter_down(d, taps, ring[kXY], i));
+    const auto mean = [&](int q) { return Lanes(filter_down(d, taps, ring[q], i)); };
+    const ML::WindowMeans m{mean(kX), mean(kY), mean(kXX), mean(kYY), mean(kXY)};
+    const ML::WindowMeans dssim = ML::ssim_vjp(m, Lanes(1));
     const auto inside = hn::FirstN(d, static_cast<std::size_t>(plane.width - i));
-    sum = hn::Add(sum, hn::IfThenElseZero(inside, t.ssim));
-    hn::StoreU(hn::IfThenElseZero(inside, t.dx), d, derivative[kGradX] + i);
-    hn::StoreU(hn::IfThenElseZero(inside, t.dxx), d, derivative[kGradXX] + i);
-    hn::StoreU(hn::IfThenElseZero(inside, t.dxy), d, derivative[kGradXY] + i);
+    sum = hn::Add(sum, hn::IfThenElseZero(inside, ML::ssim(m).v));
+    hn::StoreU(hn::IfThenElseZero(inside, dssim.x.v), d, derivative[kGradX] + i);
+    hn::StoreU(hn::IfThenElseZero(inside, dssim.xx.v), d, derivative[kGradXX] + i);
+    hn::StoreU(hn::IfThenElseZero(inside, dssim.xy.v), d, derivative[kGradXY] + i);
   }
   for (int q = 0; q < kGradients; ++q) {
     float* to = rows.gradient(q, row);
@@ -200,7 +173,7 @@ double similarity_row(const LossPlane& plane, int row, LossRows& rows) {
 // The gradient at `row` from the second ring, and L1 on the way.
 double gradient_row(const LossPlane& plane, int row, LossRows& rows) {
   const D d;
-  const int n = static_cast<int>(hn::Lanes(d));
+  const int n = kLanes;
   std::array<const float*, kTaps> ring[kGradients];
   for (int q = 0; q < kGradients; ++q)
     for (int k = 0; k < kTaps; ++k) ring[q][k] = rows.gradient(q, row + k - kRadius);

@@ -1,45 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
-// project: every Gaussian to a splat on the screen, or to opacity 0.
-#include <cmath>
-
+// project: every Gaussian to a splat on the screen, or to opacity 0; a vector of Gaussians at a time.
 #include "stipple/backend/cpu/cpu_backend.h"
-#include "stipple/backend/cpu/gaussian_access.h"
 #include "stipple/core/parallel.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "stipple/backend/cpu/project.cpp"
+#include <hwy/foreach_target.h>
+// after foreach_target.h
+#include "stipple/backend/cpu/gaussian-inl.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace stipple {
+namespace HWY_NAMESPACE {
 
-namespace {
-
-using M = Math<float>;
-
-void project_one(const GaussianReader& gaussians, const M::Pinhole& camera, const M::RenderSettings& settings,
-                 std::size_t i, ProjectedSplat& out) {
-  M::Placed placed = gaussians.placed(i, settings.scale_modifier);
-  M::Footprint f = M::footprint(placed, gaussians.opacity(i), camera, settings);
-  out.splat.opacity = 0;
-  if (f.opacity == 0) return;
-  Vec3f color = gaussians.color(i, camera);
-  if (!M::is_drawable_color(color)) return;
-  out.splat.mean_px = f.mean_px;
-  out.splat.conic = f.conic;
-  out.splat.opacity = f.opacity;
-  out.splat.channels = {color.x, color.y, color.z, M::depth_channel(f.depth, settings.inverse_depth)};
-  out.depth = f.depth;
-  out.half_extent_px = f.half_extent_px;
-  out.log2_opacity = std::log2(f.opacity);
+// Colours of the lanes that are drawn; each Gaussian's coefficients are read in one go.
+void shade(const GaussianGroup& g, int first, const ML::Pinhole& camera, const Vec3<Lanes>& mean,
+           ProjectedSplat* out) {
+  BasisTable table;
+  if (!g.color) {
+    Vec3<Lanes> direction = ML::view_direction(ML::view_offset(mean, camera));
+    store_basis(ML::harmonic_basis(g.sh_degree, direction), static_cast<int>(g.sh_count), table);
+  }
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (out[lane].splat.opacity == 0) continue;
+    Vec3f color;
+    if (g.color) {
+      const float* c = g.color + 3 * (first + lane);
+      color = {c[0], c[1], c[2]};
+    } else {
+      const float* sh = g.sh + 3 * g.sh_count * (first + lane);
+      float sum[3] = {0, 0, 0};
+      for (std::size_t k = 0; k < g.sh_count; ++k)
+        for (int c = 0; c < 3; ++c) sum[c] += sh[3 * k + c] * table.b[lane][k];
+      color = stipple::Math<float>::color_from_harmonics({sum[0], sum[1], sum[2]});
+    }
+    if (!stipple::Math<float>::is_drawable_color(color)) out[lane].splat.opacity = 0;
+    out[lane].splat.channels = {color.x, color.y, color.z, out[lane].splat.channels.w};
+  }
 }
 
-}  // namespace
+void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& view_camera,
+                   const stipple::Math<float>::RenderSettings& view_settings, ProjectedSplat* out) {
+  const ML::Pinhole camera = broadcast_camera(view_camera);
+  const ML::RenderSettings settings = broadcast_settings(view_settings);
+  for (int first = 0; first < kMaxGroup; first += kLanes) {
+    const LoadedGaussians in = load_gaussians(g, first, settings.scale_modifier);
+    const ML::Footprint f = ML::footprint(in.placed, in.opacity, camera, settings);
+    if (hn::AllFalse(D(), (f.opacity > Lanes(0)).m)) {
+      for (int lane = 0; lane < kLanes; ++lane) out[first + lane].splat.opacity = 0;
+      continue;
+    }
+    // One row a field, in the order of ProjectedSplat's first 14 floats.
+    const Lanes zero(0);
+    const Lanes fields[14] = {f.mean_px.x,
+                              f.mean_px.y,
+                              f.conic.x,
+                              f.conic.y,
+                              f.conic.z,
+                              f.opacity,
+                              zero,
+                              zero,
+                              zero,
+                              ML::depth_channel(f.depth, settings.inverse_depth),
+                              f.depth,
+                              f.half_extent_px.x,
+                              f.half_extent_px.y,
+                              log(f.opacity) * Lanes(1.44269504f)};
+    alignas(64) float rows[14][kLanes];
+    for (int i = 0; i < 14; ++i) store(fields[i], rows[i]);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      float* to = reinterpret_cast<float*>(&out[first + lane]);
+      for (int i = 0; i < 14; ++i) to[i] = rows[i][lane];
+    }
+    shade(g, first, camera, in.placed.mean, out + first);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace stipple
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace stipple {
+
+HWY_EXPORT(project_block);
 
 void CpuBackend::project(const DeviceGaussians& gaussians, const Precomputed& precomputed, const View& view,
                          Projection& out) {
-  GaussianReader reader(gaussians, precomputed);
-  M::Pinhole camera = pinhole(view.camera);
-  M::RenderSettings settings = render_settings(view.options);
+  GaussianGroups groups(gaussians, precomputed);
+  Math<float>::Pinhole camera = pinhole(view.camera);
+  Math<float>::RenderSettings settings = render_settings(view.options);
   out.splat.resize(*this, gaussians.size());
   auto splats = host(out.splat);
+  auto project_one = HWY_DYNAMIC_DISPATCH(project_block);
+  std::size_t block_count = (groups.size() + kMaxGroup - 1) / kMaxGroup;
   parallel_for(
-      gaussians.size(), [&](std::size_t i) { project_one(reader, camera, settings, i, splats[i]); }, 256);
+      block_count,
+      [&](std::size_t block) {
+        std::size_t first = block * kMaxGroup, left = groups.size() - first;
+        GaussianGroups::Padded padded;
+        ProjectedSplat padded_out[kMaxGroup];
+        project_one(groups.block(first, padded), camera, settings,
+                    left < kMaxGroup ? padded_out : &splats[first]);
+        if (left < kMaxGroup) std::copy_n(padded_out, left, &splats[first]);
+      },
+      16);
 }
 
 }  // namespace stipple
+#endif

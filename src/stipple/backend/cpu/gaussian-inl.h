@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// One group of Gaussians out of memory, shared by project and project_backward, once for every vector width.
+#if defined(STIPPLE_GAUSSIAN_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef STIPPLE_GAUSSIAN_INL_H_
+#undef STIPPLE_GAUSSIAN_INL_H_
+#else
+#define STIPPLE_GAUSSIAN_INL_H_
+#endif
+
+#include "stipple/backend/cpu/gaussian_group.h"
+#include "stipple/backend/cpu/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace stipple {
+namespace HWY_NAMESPACE {
+
+using ML = Math<Lanes>;
+
+// Lanes [first, first + kLanes) of a group, as the maths takes them.
+struct LoadedGaussians {
+  ML::Shape shape;  // only when the covariance is computed
+  ML::Placed placed;
+  Lanes opacity;
+};
+
+HWY_INLINE LoadedGaussians load_gaussians(const GaussianGroup& g, int first, Lanes scale_modifier) {
+  LoadedGaussians r;
+  r.placed.mean = load3(g.mean + 3 * first);
+  r.opacity = ML::sigmoid(load(g.logit_opacity + first));
+  if (g.covariance) {
+    alignas(64) float column[6][kLanes];
+    for (int lane = 0; lane < kLanes; ++lane)
+      for (int k = 0; k < 6; ++k) column[k][lane] = g.covariance[6 * (first + lane) + k];
+    r.placed.covariance = ML::unpack_covariance({load(column[0]), load(column[1]), load(column[2]),
+                                                 load(column[3]), load(column[4]), load(column[5])});
+  } else {
+    r.shape.scale = ML::scale_from_log(load3(g.log_scale + 3 * first), scale_modifier);
+    r.shape.rotation = load4(g.rotation + 4 * first);
+    r.placed.covariance = ML::covariance(r.shape);
+  }
+  return r;
+}
+
+struct alignas(64) BasisTable {
+  float b[kMaxGroup][16];  // [lane][k]
+};
+
+// The harmonics' basis for each lane, turned to be read lane by lane.
+HWY_INLINE void store_basis(const ML::HarmonicBasis& basis, int count, BasisTable& table) {
+  alignas(64) float column[kLanes];
+  for (int k = 0; k < count; ++k) {
+    store(basis.b[k], column);
+    for (int lane = 0; lane < kLanes; ++lane) table.b[lane][k] = column[lane];
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace stipple
+HWY_AFTER_NAMESPACE();
+
+#endif
