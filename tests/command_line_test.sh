@@ -83,7 +83,16 @@ run render out/model.ply --camera bad.json -o x.png
 check "an incomplete camera fails" status_is 1
 check "the missing field is named" one_line_with '"fx"'
 run render out/model.ply --camera out/camera.json -o x.png --background 1,2
-check "an incomplete background is a misuse" status_is 2
+check "an incomplete background fails" status_is 1
+check "an incomplete background: the way out is named" one_line_with "red,green,blue"
+run render --background 1,0,0 out/model.ply --camera out/camera.json -o red.png
+check "the background may come first" status_is 0
+run render out/model.ply --camera out/camera.json -o same.npy --alpha same.npy
+check "one file for two outputs fails" status_is 1
+run fit --builtin --steps 2.5 -o x
+check "half a step is a misuse" one_line_with "whole number"
+"$stipple" info out/model.ply >/dev/full 2>stderr; status=$?
+check "a full standard output fails" status_is 1
 run render out/model.ply --camera out/camera.json -o x.png --backend abacus
 check "an unknown backend fails" status_is 1
 check "an unknown backend: those there are are named" one_line_with "it has cpu"
@@ -97,11 +106,11 @@ check "an output folder that is a file fails" status_is 1
 run devices
 check "devices lists the cpu" says "cpu:"
 
-"$stipple" fit --builtin --gaussians 500 --steps 1000000 -o stopped >stdout 2>stderr &
+timeout -s KILL 120 "$stipple" fit --builtin --gaussians 500 --steps 1000000 -o stopped >stdout 2>stderr &
 pid=$!
 for _ in $(seq 100); do sleep 0.1; [ -e stopped ] && break; done
 sleep 1
-kill -INT $pid
+kill -TERM $(pgrep -P $pid stipple || echo $pid)  # TERM: a shell starts background jobs with INT ignored
 wait $pid; status=$?
 check "an interrupted fit says so" status_is 1
 check "an interrupted fit saves what there is" [ -s stopped/model.ply -a -s stopped/side_by_side.png ]

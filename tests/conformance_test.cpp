@@ -6,57 +6,11 @@
 #include <cmath>
 #include <string>
 
+#include "tests/backend_run.h"
 #include "tests/conformance_scenes.h"
-#include "tests/reference_render.h"
 
 namespace stipple {
 namespace {
-
-using Reference = ReferenceScene<double>;
-using Picture = ReferencePicture<double>;
-
-Vec3<double> to_double(Vec3f v) { return {v.x, v.y, v.z}; }
-
-Reference to_reference(const Gaussians& g, const View& view) {
-  Reference r;
-  for (Vec3f v : g.mean) r.mean.push_back(to_double(v));
-  for (Vec3f v : g.log_scale) r.log_scale.push_back(to_double(v));
-  for (Vec4f v : g.rotation) r.rotation.push_back({v.x, v.y, v.z, v.w});
-  for (float v : g.logit_opacity) r.logit_opacity.push_back(v);
-  for (Vec3f v : g.sh) r.sh.push_back(to_double(v));
-  r.sh_degree = g.sh_degree;
-  const Camera& c = view.camera;
-  for (int k = 0; k < 3; ++k) r.camera.rotation[k] = to_double(c.camera_from_world.rotation[k]);
-  r.camera.translation = to_double(c.camera_from_world.translation);
-  r.camera.focal_px = {c.focal_px.x, c.focal_px.y};
-  r.camera.center_px = {c.center_px.x, c.center_px.y};
-  r.camera.size_px = {static_cast<double>(c.width_px), static_cast<double>(c.height_px)};
-  const RenderOptions& o = view.options;
-  r.background = to_double(o.background);
-  r.settings = {o.near_plane, 0.3,           o.scale_modifier,
-                o.alpha_max,  o.antialiased, o.depth == DepthOutput::kInverse};
-  return r;
-}
-
-// A whole frame on a backend, kept so that tests can look at any stage.
-struct Rendering {
-  std::unique_ptr<Backend> backend;
-  DeviceGaussians gaussians;
-  Precomputed precomputed;
-  Projection projection;
-  TileBins bins;
-  Frame frame;
-
-  Rendering(const std::string& name, const Gaussians& g, const View& view) : backend(make_backend(name)) {
-    gaussians = upload(*backend, g);
-    render(view);
-  }
-  void render(const View& view) {
-    backend->project(gaussians, precomputed, view, projection);
-    backend->bin(projection, view, bins);
-    backend->blend(projection, bins, view, frame);
-  }
-};
 
 class Conformance : public testing::TestWithParam<std::tuple<std::string, int>> {
  protected:
@@ -127,14 +81,8 @@ TEST_P(Conformance, Gradients) {
   dL_dframe.alpha.upload(*run.backend, dL_dalpha);
   if (with_depth) dL_dframe.depth.upload(*run.backend, dL_ddepth);
 
-  SplatGradient dL_dsplat;
-  dL_dsplat.wants_background = true;
-  run.backend->blend_backward(run.projection, run.bins, view, run.frame, dL_dframe, dL_dsplat);
-  DeviceGaussians dL_dgaussians;
-  Precomputed dL_dprecomputed;
-  CameraGradient dL_dcamera;
-  run.backend->project_backward(run.gaussians, run.precomputed, view, run.projection, dL_dsplat,
-                                dL_dgaussians, dL_dprecomputed, &dL_dcamera);
+  stipple::Gradients gradients;
+  run.backward(view, dL_dframe, gradients);
 
   Picture dL;
   for (std::size_t i = 0; i < n; ++i) {
@@ -143,20 +91,21 @@ TEST_P(Conformance, Gradients) {
     dL.alpha.push_back(dL_dalpha[i]);
   }
   Reference g = reference_backward(to_reference(gaussians, view), dL);
-  Gaussians ours = download(*run.backend, dL_dgaussians);
+  Gaussians ours = download(*run.backend, gradients.gaussians);
   double tolerance = 1e-3;
   expect_close(ours.mean, g.mean, "mean", tolerance);
   expect_close(ours.log_scale, g.log_scale, "log_scale", tolerance);
   expect_close(ours.rotation, g.rotation, "rotation", tolerance);
   expect_close(ours.logit_opacity, g.logit_opacity, "logit_opacity", tolerance);
   expect_close(ours.sh, g.sh, "sh", tolerance);
-  expect_close(std::vector{dL_dsplat.background}, std::vector{g.background}, "background", tolerance);
-  expect_close(std::vector{dL_dcamera.camera_from_world.rotation}, std::vector{g.camera.rotation},
+  expect_close(std::vector{gradients.splat.background}, std::vector{g.background}, "background", tolerance);
+  expect_close(std::vector{gradients.camera.camera_from_world.rotation}, std::vector{g.camera.rotation},
                "camera rotation", tolerance);
-  expect_close(std::vector{dL_dcamera.camera_from_world.translation}, std::vector{g.camera.translation},
+  expect_close(std::vector{gradients.camera.camera_from_world.translation}, std::vector{g.camera.translation},
                "camera translation", tolerance);
-  expect_close(std::vector{dL_dcamera.focal_px}, std::vector{g.camera.focal_px}, "focal length", tolerance);
-  expect_close(std::vector{dL_dcamera.center_px}, std::vector{g.camera.center_px}, "principal point",
+  expect_close(std::vector{gradients.camera.focal_px}, std::vector{g.camera.focal_px}, "focal length",
+               tolerance);
+  expect_close(std::vector{gradients.camera.center_px}, std::vector{g.camera.center_px}, "principal point",
                tolerance);
 }
 

@@ -65,6 +65,7 @@ body='
   echo "void main() { $body result = vec4(sum); }"
 } >"$work/maths.frag"
 
-glslc --target-env=vulkan1.2 -Werror -O "$work/maths.comp" -o "$work/maths.spv" && echo "GLSL 4.60: compiles"
+glslc --target-env=vulkan1.2 -Werror -O "$work/maths.comp" -o "$work/maths.spv"
+echo "GLSL 4.60: compiles"
 glslangValidator "$work/maths.frag" >"$work/es.log" 2>&1 || { cat "$work/es.log"; exit 1; }
 echo "GLSL ES 3.00: compiles"

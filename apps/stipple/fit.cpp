@@ -38,7 +38,7 @@ void prepare_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
-  OutputFile probe(folder / "model.ply");
+  OutputFile::check(folder / "model.ply");
 }
 
 Image side_by_side(const Image& left, const Image& right) {
@@ -99,17 +99,19 @@ void add_fit(CLI::App& app) {
   command->add_option("-o,--output", a->output, "folder for the model, its camera and the pictures")
       ->required();
   command->add_option("--gaussians", a->options.gaussian_count, "how many")
-      ->check(CLI::Range(1, 10'000'000))
+      ->check(whole_number(1, 10'000'000))
       ->capture_default_str();
   command->add_option("--steps", a->options.steps, "optimisation steps")
-      ->check(CLI::Range(1, 10'000'000))
+      ->check(whole_number(1, 10'000'000))
       ->capture_default_str();
   command
       ->add_option("--max-size", a->max_side_px,
                    "a larger picture is first shrunk to this many pixels a side")
-      ->check(CLI::Range(1, 16384))
+      ->check(whole_number(1, 16384))
       ->capture_default_str();
-  command->add_option("--seed", a->options.seed, "of the random start")->capture_default_str();
+  command->add_option("--seed", a->options.seed, "of the random start")
+      ->check(whole_number(0, INT64_MAX))
+      ->capture_default_str();
   command->add_option("--backend", a->backend, "cpu or best")->capture_default_str();
   command->callback([a] { run_fit(*a); });
 }

@@ -120,7 +120,7 @@ void print_text(const std::string& path, const ModelInfo& info) {
   } else {
     fmt::print("non-finite  {} Gaussians, in", info.non_finite);
     for (const std::string& field : info.non_finite_fields) fmt::print(" {}", field);
-    fmt::print("; they are not drawn\n");
+    fmt::print("\n");
   }
 }
 

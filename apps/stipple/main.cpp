@@ -29,7 +29,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
-    return app.exit(e);
+    int status = app.exit(e);
+    if (std::fflush(stdout) != 0) throw Error("cannot write to the standard output");
+    return status;
   } catch (const CLI::ParseError& e) {
     fmt::print(stderr, "stipple: {} (see {} --help)\n", e.what(), name_of_command(app));
     return kMisused;
@@ -38,6 +40,9 @@ int run(int argc, char** argv) {
     fmt::print("{}", app.help());
     return kMisused;
   }
+  // What was printed is a result too.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw Error("cannot write to the standard output");
   return 0;
 }
 
@@ -45,7 +50,7 @@ int run(int argc, char** argv) {
 }  // namespace stipple
 
 int main(int argc, char** argv) try { return stipple::run(argc, argv); } catch (const std::bad_alloc&) {
-  fmt::print(stderr, "stipple: out of memory\n");
+  fmt::print(stderr, "stipple: out of memory: use fewer Gaussians or a smaller picture\n");
   return stipple::kFailed;
 } catch (const std::exception& e) {
   fmt::print(stderr, "stipple: {}\n", e.what());

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <memory>
 
 #include "apps/stipple/commands.h"
@@ -20,12 +23,26 @@ namespace {
 
 struct RenderArguments {
   std::string model, camera, output, depth, inverse_depth, alpha, backend = "best";
-  std::vector<float> background = {0, 0, 0};
+  std::string background = "0,0,0";
   bool antialiased = false;
 };
 
 bool has_extension(const std::string& path, const char* extension) {
   return std::filesystem::path(path).extension() == extension;
+}
+
+Vec3f parse_color(const std::string& text) {
+  Vec3f color;
+  const char *at = text.data(), *end = at + text.size();
+  for (int c = 0; c < 3; ++c) {
+    auto [next, error] = std::from_chars(at, end, color[c]);
+    bool is_last = c == 2;
+    if (error != std::errc() || !std::isfinite(color[c]) ||
+        (is_last ? next != end : next == end || *next != ','))
+      throw Error(fmt::format("--background {}: give red,green,blue, such as 1,0.5,0", text));
+    at = next + 1;
+  }
+  return color;
 }
 
 // Before the work, so that a mistyped name costs nothing.
@@ -35,16 +52,23 @@ void check_outputs(const RenderArguments& a) {
   for (const std::string& path : {a.depth, a.inverse_depth, a.alpha})
     if (!path.empty() && !has_extension(path, ".npy"))
       throw Error(fmt::format("{}: depth and alpha are written as .npy", path));
-  for (const std::string& path : {a.output, a.depth, a.inverse_depth, a.alpha})
-    if (!path.empty()) OutputFile probe(path);
+  std::vector<std::string> outputs = {a.output, a.depth, a.inverse_depth, a.alpha};
+  std::erase(outputs, "");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (std::find(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(i), outputs[i]) !=
+        outputs.begin() + static_cast<std::ptrdiff_t>(i))
+      throw Error(fmt::format("{} is named for two outputs", outputs[i]));
+    OutputFile::check(outputs[i]);
+  }
 }
 
 void run_render(const RenderArguments& a) {
+  Vec3f background = parse_color(a.background);
   check_outputs(a);
   Camera camera = load_camera(a.camera);
   Gaussians gaussians = load_ply(a.model);
   View view{camera, {}};
-  view.options.background = {a.background[0], a.background[1], a.background[2]};
+  view.options.background = background;
   view.options.antialiased = a.antialiased;
   if (!a.depth.empty()) view.options.depth = DepthOutput::kExpected;
   if (!a.inverse_depth.empty()) view.options.depth = DepthOutput::kInverse;
@@ -77,10 +101,7 @@ void add_render(CLI::App& app) {
   command->add_option("--inverse-depth", a->inverse_depth, "also write the expected inverse depth as .npy")
       ->excludes(depth);
   command->add_option("--alpha", a->alpha, "also write the accumulated alpha as .npy");
-  command->add_option("--background", a->background, "red,green,blue, each 0 to 1")
-      ->delimiter(',')
-      ->expected(3)
-      ->capture_default_str();
+  command->add_option("--background", a->background, "red,green,blue, each 0 to 1")->capture_default_str();
   command->add_flag("--antialiased", a->antialiased, "dim splats that are smaller than a pixel");
   command->add_option("--backend", a->backend, "cpu or best")->capture_default_str();
   command->callback([a] { run_render(*a); });

@@ -5,8 +5,9 @@
 
 namespace stipple {
 
-// Calls body(begin, end) for disjoint ranges that together are [0, count), on all cores. Ranges hold at least
-// `grain` elements (but the last). How they are cut depends on timing: results must not depend on it.
+// Calls body(begin, end) for disjoint ranges that together are [0, count), on all cores. A range
+// longer than `grain` elements may be halved. How they are cut depends on timing: results must not depend on
+// it.
 void parallel_ranges(std::size_t count, std::size_t grain,
                      const std::function<void(std::size_t, std::size_t)>& body);
 

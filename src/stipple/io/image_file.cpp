@@ -33,11 +33,16 @@ bool starts_with(std::span<const std::byte> file, std::span<const unsigned char>
 }  // namespace
 
 Image load_image(const std::filesystem::path& path) {
+  {
+    InputFile start(path);  // a look first, so that a large file of another kind is not read
+    const std::span<const std::byte> signature = start.take(kPngSignature.size());
+    if (!starts_with(signature, kJpegSignature) && !starts_with(signature, kPngSignature))
+      throw Error(fmt::format("{}: neither a JPEG nor a PNG image", start.name()));
+  }
   InputFile input(path);
   const std::span<const std::byte> file = input.take_rest();
   if (starts_with(file, kJpegSignature)) return decode_jpeg(file, input.name());
-  if (starts_with(file, kPngSignature)) return decode_png(file, input.name());
-  throw Error(fmt::format("{}: neither a JPEG nor a PNG image", input.name()));
+  return decode_png(file, input.name());
 }
 
 void save_png(const Image& image, const std::filesystem::path& path) {

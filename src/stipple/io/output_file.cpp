@@ -54,7 +54,20 @@ void OutputFile::follow_links() {
   if (error) fail(error.message());
 }
 
+void OutputFile::check(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto type = std::filesystem::status(path, error).type();
+  // Opening a pipe and closing it again would tell its reader that all is over.
+  if (type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character) return;
+  OutputFile probe(path);
+}
+
 void OutputFile::open_temporary() {
+#ifdef O_TMPFILE
+  const std::filesystem::path folder = target_.parent_path().empty() ? "." : target_.parent_path();
+  descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (descriptor_ >= 0) return;
+#endif
   for (int attempt = 0; attempt < kMaxTemporaries; ++attempt) {
     temporary_ = temporary_name(target_, attempt);
     // Created with all rights, so that the umask alone decides them, as for any new file.
@@ -67,7 +80,22 @@ void OutputFile::open_temporary() {
   fail_with_errno();
 }
 
+// Gives a file without a name one beside the target, from where it can be renamed.
+void OutputFile::name_temporary() {
+  const std::string self = fmt::format("/proc/self/fd/{}", descriptor_);
+  for (int attempt = 0; attempt < kMaxTemporaries; ++attempt) {
+    const std::filesystem::path name = temporary_name(target_, attempt);
+    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = name;
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  fail_with_errno();
+}
+
 void OutputFile::open_in_place() {
+  in_place_ = true;
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor_ < 0) fail_with_errno();
 }
@@ -86,13 +114,13 @@ void OutputFile::write(std::string_view text) { write(std::as_bytes(std::span(te
 
 void OutputFile::commit() {
   assert(descriptor_ >= 0);
-  const bool in_place = temporary_.empty();
   // A full disk may show only now, or, on a network, only when closing: the old file must still be there.
   // EINVAL: a file system that has nothing to synchronise.
-  if (!in_place && ::fsync(descriptor_) != 0 && errno != EINVAL) fail_with_errno();
+  if (!in_place_ && ::fsync(descriptor_) != 0 && errno != EINVAL) fail_with_errno();
+  if (!in_place_ && temporary_.empty()) name_temporary();
   const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0) fail_with_errno();
-  if (!in_place && ::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with_errno();
+  if (!in_place_ && ::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with_errno();
   temporary_.clear();
 }
 

@@ -40,7 +40,6 @@ TEST(OutputFile, AppearsOnCommit) {
   file.write("one ");
   file.write(std::as_bytes(std::span("two", 3)));
   EXPECT_FALSE(std::filesystem::exists(folder / "a.txt"));
-  EXPECT_TRUE(std::filesystem::exists(folder / "a.txt.part"));
   file.commit();
   EXPECT_EQ(read_file(folder / "a.txt"), "one two");
   EXPECT_EQ(folder.file_count(), 1u);

@@ -169,8 +169,12 @@ float parse_number(std::string_view word, const Place& place) {
     error = parse(text, wide);
     value = static_cast<float>(wide);
   }
-  if (error == std::errc::result_out_of_range)
-    place.fail(fmt::format("'{}' is out of range", printable(word)));
+  if (error == std::errc::result_out_of_range) {  // even for a double
+    const bool is_tiny = text.find("e-") != text.npos || text.find("E-") != text.npos;
+    value = is_tiny ? 0.0f : std::numeric_limits<float>::infinity();
+    if (text[0] == '-') value = -value;
+    error = {};
+  }
   if (error != std::errc()) place.fail(fmt::format("'{}' is not a number", printable(word)));
   return value;
 }

@@ -13,7 +13,10 @@ CONST(real, default_blur_px2, 0.3)
 CONST(real, default_near_plane, 0.2)          // scene units
 CONST(real, min_alpha, 0.00392156862745098)   // 1 / 255: below this a splat is skipped
 CONST(real, min_compensation2, 1e-12)         // keeps the gradient of rho finite; rho = 1e-6 is never drawn
-CONST(real, max_determinant_px4, 1e38)        // a splat wider than this is outside what float can hold
+CONST(real, max_determinant_px4, 1e38)        // a splat larger than this, or ...
+CONST(real, max_reach_px, 1e18)               // ... wider, is outside what float can hold
+CONST(real, min_variance_px2, 1e-20)          // below this there is nothing to divide by
+CONST(real, max_correlation, 0.9999995)       // of x and y on the screen, see bounded_covariance()
 
 CONST(real, tau_slack, 1e-3)                  // so that rounding never cuts off what the test at the pixel keeps
 
@@ -25,14 +28,32 @@ struct Conic {
   real compensation;  // rho
 };
 
+// A needle's screen covariance is all cancellation: rounding can leave it with a correlation beyond 1, and then its conic
+// would grow without bound along the needle instead of falling off. The bound is a little above what float can resolve.
+FN vec3 bounded_covariance(vec3 S) {
+  real limit = sqrt(S.x * S.z) * max_correlation;
+  return vec3(S.x, max(min(S.y, limit), -limit), S.z);
+}
+
+FN vec3 bounded_covariance_vjp(vec3 S, vec3 dL_dresult) {
+  real limit = sqrt(S.x * S.z) * max_correlation;
+  real root = max(sqrt(S.x * S.z), real(min_variance_px2));
+  real dL_dlimit = select(S.y > limit, dL_dresult.y, select(S.y < -limit, -dL_dresult.y, real(0)));
+  vec3 unclamped = dL_dresult;
+  vec3 clamped = vec3(dL_dresult.x + dL_dlimit * max_correlation * real(0.5) * S.z / root, real(0),
+                      dL_dresult.z + dL_dlimit * max_correlation * real(0.5) * S.x / root);
+  return select(abs(S.y) > limit, clamped, unclamped);
+}
+
 FN real determinant_of_covariance(vec3 S) { return max(S.x * S.z - S.y * S.y, real(0)); }
 
-// Expanded, so that rounding in det S (a needle's is all cancellation) cannot make it negative.
+// Expanded, so that rounding in det S cannot make it negative.
 FN real determinant_of_blurred(vec3 S, real blur) {
   return determinant_of_covariance(S) + blur * (S.x + S.z) + blur * blur;
 }
 
-FN Conic conic_from_covariance(vec3 S, real blur) {
+// Of a bounded covariance.
+FN Conic conic_from_bounded(vec3 S, real blur) {
   real det = determinant_of_blurred(S, blur);
   Conic result;
   result.conic = vec3(S.z + blur, -S.y, S.x + blur) * (real(1) / det);
@@ -40,7 +61,7 @@ FN Conic conic_from_covariance(vec3 S, real blur) {
   return result;
 }
 
-FN vec3 conic_from_covariance_vjp(vec3 S, real blur, Conic dL_dresult) {
+FN vec3 conic_from_bounded_vjp(vec3 S, real blur, Conic dL_dresult) {
   real det_S = determinant_of_covariance(S);
   real inverse_det = real(1) / determinant_of_blurred(S, blur);
   vec3 adjugate = vec3(S.z + blur, -S.y, S.x + blur);
@@ -56,6 +77,12 @@ FN vec3 conic_from_covariance_vjp(vec3 S, real blur, Conic dL_dresult) {
   vec3 dL_dS = vec3(g.z, -g.y, g.x) * inverse_det;
   dL_dS = dL_dS + vec3(blur, real(0), blur) * dL_ddet;
   return dL_dS + vec3(S.z, real(-2) * S.y, S.x) * dL_ddet_S;
+}
+
+FN Conic conic_from_covariance(vec3 S, real blur) { return conic_from_bounded(bounded_covariance(S), blur); }
+
+FN vec3 conic_from_covariance_vjp(vec3 S, real blur, Conic dL_dresult) {
+  return bounded_covariance_vjp(S, conic_from_bounded_vjp(bounded_covariance(S), blur, dL_dresult));
 }
 
 struct RenderSettings {
@@ -83,8 +110,9 @@ FN Footprint footprint(Placed g, real opacity, Pinhole camera, RenderSettings se
   real tau = splat_tau(o);
   vec2 reach = vec2(sqrt(tau * (s.covariance_px2.x + settings.blur_px2)),
                     sqrt(tau * (s.covariance_px2.z + settings.blur_px2)));
-  real det = determinant_of_blurred(s.covariance_px2, settings.blur_px2);
-  boolean has_shape = det > real(0) && det < max_determinant_px4;
+  real det = determinant_of_blurred(bounded_covariance(s.covariance_px2), settings.blur_px2);
+  boolean has_shape =
+      det > real(0) && det < max_determinant_px4 && reach.x < max_reach_px && reach.y < max_reach_px;
   boolean in_front = s.depth > settings.near_plane;
   boolean on_screen = s.mean_px.x + reach.x >= real(0.5) && s.mean_px.x - reach.x <= camera.size_px.x - real(0.5) &&
                    s.mean_px.y + reach.y >= real(0.5) && s.mean_px.y - reach.y <= camera.size_px.y - real(0.5);

@@ -38,9 +38,33 @@ TEST(Conic, VjpIsExactWhereCompensationIsClamped) {
   }
 }
 
-TEST(Conic, VjpIsExactWhereTheDeterminantIsClamped) {
+TEST(Conic, VjpIsExactWhereTheCorrelationIsBounded) {
   std::mt19937 rng(22);
-  for (int i = 0; i < kTrials; ++i) expect_conic_vjp(rng, random_covariance(rng, 1.01), 0.3);
+  for (double correlation : {-1.01, 1.01})
+    for (int i = 0; i < kTrials; ++i) {
+      Vec3<double> S = random_covariance(rng, correlation);
+      expect_conic_vjp(rng, S, 0.3);
+      Vec3<double> Q = M::conic_from_covariance(S, 0.3).conic;
+      ASSERT_GT(Q.x * Q.z - Q.y * Q.y, 0);  // falls off in every direction
+    }
+}
+
+TEST(Conic, FallsOffInEveryDirectionForAnyNeedle) {
+  std::mt19937 rng(24);
+  for (int i = 0; i < 20 * kTrials; ++i) {
+    float length = static_cast<float>(std::exp(uniform(rng, 0, 12))),
+          angle = static_cast<float>(uniform(rng, 0, 3.2));
+    float c = length * std::cos(angle), s = length * std::sin(angle);
+    Vec3f Q = F::conic_from_covariance({c * c, c * s * 1.0000002f, s * s}, 0.3f).conic;
+    ASSERT_GT(static_cast<double>(Q.x) * Q.z, static_cast<double>(Q.y) * Q.y) << length << ' ' << angle;
+  }
+}
+
+TEST(Conic, ClampedDeterminantPassesNoGradient) {
+  // Only a covariance that was not bounded first can have a negative determinant.
+  Vec3<double> S(4, 3, 2), g = M::conic_from_bounded_vjp(S, 0.3, {{1, 0, 0}, 0});
+  double det = 0.3 * 6 + 0.09;
+  EXPECT_NEAR(g.x, -(2.3) * 0.3 / (det * det), 1e-12);
 }
 
 TEST(Conic, IsTheInverseOfTheBlurredCovariance) {
@@ -159,15 +183,15 @@ TEST(Footprint, HostileGaussiansGiveFiniteValuesAndGradients) {
   float infinity = std::numeric_limits<float>::infinity();
   int drawn = 0;
   for (bool antialiased : {false, true})
-    for (float log_scale : {-infinity, -100.0f, -46.0f, -3.0f, 3.0f, 20.0f, 46.0f, 100.0f})
-      for (float log_scale_z : {-46.0f, -3.0f, 20.0f, 46.0f})
+    for (float log_scale : {-infinity, -100.0f, -46.0f, -3.0f, 3.0f, 20.0f, 39.14f, 46.0f, 100.0f})
+      for (float log_scale_z : {-46.0f, -6.9f, -3.0f, 20.0f, 46.0f})
         for (Vec4f rotation :
              {Vec4f(0, 0, 0, 0), Vec4f(1e-20f, 0, 0, 0), Vec4f(1, 2, 3, 4), Vec4f(1e20f, 0, 1e20f, 0)})
           for (Vec3f mean :
                {Vec3f(0, 0, 0), Vec3f(0.1f, 0.1f, 1), Vec3f(0, 0, 0.2000001f), Vec3f(0, 0, 1e30f)})
             for (float logit : {-infinity, -50.0f, 0.0f, 50.0f, infinity}) {
               auto settings = settings_of<float>(antialiased);
-              F::Shape shape{F::scale_from_log({log_scale, log_scale, log_scale_z}, 1), rotation};
+              F::Shape shape{F::scale_from_log({log_scale, log_scale_z, log_scale_z}, 1), rotation};
               float opacity = F::sigmoid(logit);
               F::Placed placed{mean, F::covariance(shape)};
               F::Footprint s = F::footprint(placed, opacity, camera, settings);

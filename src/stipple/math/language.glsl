@@ -1,4 +1,4 @@
-// The GLSL side of the shared dialect; the C++ side is math.h.
+// The GLSL side of the shared dialect; the C++ side is math.inc.
 #define real float
 #define boolean bool
 #define FN

@@ -20,6 +20,9 @@ FN TileRange tiles_meeting(real low_px, real high_px, int tile_count) {
   real first = -floor((tile - real(0.5) - low_px) / tile);
   real last = floor((high_px - real(0.5)) / tile);
   TileRange range;
+  range.begin = 0;
+  range.end = 0;
+  if (!(low_px <= high_px)) return range;  // also what is not a number: it has no place on the screen
   // Clamped before the conversion: a splat can reach further than an int.
   range.begin = int(clamp(first, real(0), real(tile_count)));
   range.end = int(clamp(last, real(-1), real(tile_count - 1))) + 1;

@@ -25,10 +25,10 @@ namespace HWY_NAMESPACE {
 
 // One splat into one group of columns of one row.
 template <int kChannels>
-HWY_INLINE void blend_row(D d, const ColumnTerms& terms, V c, float dy, const V* color, V alpha_max, int at,
-                          BlendTile& tile) {
+HWY_INLINE void blend_row(D d, const ColumnTerms& terms, V c, V log2_opacity, float dy, const V* color,
+                          V alpha_max, int at, BlendTile& tile) {
   const V t = hn::Load(d, tile.transmittance + at);
-  const V y = exponent(d, terms, c, hn::Set(d, dy));
+  const V y = exponent(terms, c, log2_opacity, hn::Set(d, dy));
   const auto drawn = hn::And(hn::Ge(y, hn::Set(d, kMinExponent)), hn::Gt(t, hn::Zero(d)));
   if (hn::AllFalse(d, drawn)) return;
   const V alpha = hn::Min(exp2(d, y), alpha_max);
@@ -58,7 +58,7 @@ void blend_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins
     const ProjectedSplat& p = splats[slots[k].gaussian];
     const std::uint32_t rows = rows_in_reach(p, place.y) & live;
     const FoldedSplat s = fold(p);
-    const V c = hn::Set(d, s.c);
+    const V c = hn::Set(d, s.c), log2_opacity = hn::Set(d, s.log2_opacity);
     const float* channels = &p.splat.channels.x;
     V color[kChannels];
     for (int i = 0; i < kChannels; ++i) color[i] = hn::Set(d, channels[i]);
@@ -67,7 +67,7 @@ void blend_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins
       const ColumnTerms terms = column_terms(d, s, static_cast<float>(place.x + x));
       for (std::uint32_t left = rows; left != 0; left &= left - 1) {
         const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
-        blend_row<kChannels>(d, terms, c, first_dy + static_cast<float>(row), color, alpha_max,
+        blend_row<kChannels>(d, terms, c, log2_opacity, first_dy + static_cast<float>(row), color, alpha_max,
                              kTile * row + x, tile);
       }
     }

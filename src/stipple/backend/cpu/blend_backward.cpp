@@ -57,11 +57,11 @@ HWY_INLINE V reciprocal(D d, V x) {
 }
 
 template <int kChannels, bool kAlpha>
-HWY_INLINE bool backward_row(D d, const ColumnTerms& terms, V c, float dy, const V* color, V alpha_max,
-                             int at, BackwardTile& tile, RowSums& sums) {
+HWY_INLINE bool backward_row(D d, const ColumnTerms& terms, V c, V log2_opacity, float dy, const V* color,
+                             V alpha_max, int at, BackwardTile& tile, RowSums& sums) {
   const V t = hn::Load(d, tile.transmittance + at);
   const V vdy = hn::Set(d, dy);
-  const V y = exponent(d, terms, c, vdy);
+  const V y = exponent(terms, c, log2_opacity, vdy);
   const auto drawn = hn::And(hn::Ge(y, hn::Set(d, kMinExponent)), hn::Gt(t, hn::Zero(d)));
   if (hn::AllFalse(d, drawn)) return false;
   const V unclamped = exp2(d, y);
@@ -160,7 +160,7 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
     const ProjectedSplat& p = splats[slots[k].gaussian];
     const std::uint32_t rows = rows_in_reach(p, place.y) & live;
     const FoldedSplat s = fold(p);
-    const V c = hn::Set(d, s.c);
+    const V c = hn::Set(d, s.c), log2_opacity = hn::Set(d, s.log2_opacity);
     const float* channels = &p.splat.channels.x;
     V color[kChannels];
     for (int i = 0; i < kChannels; ++i) color[i] = hn::Set(d, channels[i]);
@@ -173,8 +173,8 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
       RowSums sums{{zero, zero, zero, zero}, zero, zero, zero};
       for (std::uint32_t left = rows; left != 0; left &= left - 1) {
         const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
-        any |= backward_row<kChannels, kAlpha>(d, terms, c, first_dy + static_cast<float>(row), color,
-                                               alpha_max, kTile * row + x, tile, sums);
+        any |= backward_row<kChannels, kAlpha>(d, terms, c, log2_opacity, first_dy + static_cast<float>(row),
+                                               color, alpha_max, kTile * row + x, tile, sums);
       }
       add_columns<kChannels>(d, sums, terms.dx, field);
     }

@@ -21,6 +21,10 @@ HostMemory::HostMemory(std::size_t bytes)
 
 HostMemory::~HostMemory() { ::operator delete(data_, kCacheLine); }
 
+// The vector width is chosen here, once: otherwise the first stage would ask the machine again for every
+// tile.
+CpuBackend::CpuBackend() { hwy::GetChosenTarget().Update(hwy::SupportedTargets()); }
+
 std::unique_ptr<Memory> CpuBackend::allocate(std::size_t bytes) {
   return std::make_unique<HostMemory>(bytes);
 }

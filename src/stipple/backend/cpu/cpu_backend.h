@@ -36,6 +36,7 @@ std::span<const T> host(const DeviceArray<T>& array) {
 
 class CpuBackend : public Backend {
  public:
+  CpuBackend();
   std::unique_ptr<Memory> allocate(std::size_t bytes) override;
   void upload(std::span<const std::byte> from, Memory& to) override;
   void download(const Memory& from, std::span<std::byte> to) const override;

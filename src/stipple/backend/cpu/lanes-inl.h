@@ -62,8 +62,9 @@ struct Lanes {
   friend HWY_INLINE Lanes sqrt(Lanes a) { return Lanes(hn::Sqrt(a.v)); }
   friend HWY_INLINE Lanes log(Lanes a) { return Lanes(hn::Log(D(), a.v)); }
   friend HWY_INLINE Lanes exp(Lanes a) {
-    const D d;  // beyond these limits the result is 0 or infinite
-    return Lanes(hn::Exp(d, hn::Max(hn::Set(d, -104.0f), hn::Min(hn::Set(d, 104.0f), a.v))));
+    const D d;  // beyond these limits the result is 0 or infinite; a NaN, which Exp would lose, comes through
+    const V result = hn::Exp(d, hn::Max(hn::Set(d, -104.0f), hn::Min(hn::Set(d, 104.0f), a.v)));
+    return Lanes(hn::IfThenElse(hn::Eq(a.v, a.v), result, a.v));
   }
 };
 

@@ -70,7 +70,9 @@ Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole&
     return none;
   }
   const Vec3<Lanes> offset = ML::view_offset(mean, camera);
-  const Vec3<Lanes> direction = ML::view_direction(offset);
+  // A Gaussian that is not drawn may be anything, but its gradient must be 0.
+  const Vec3<Lanes> direction =
+      select(is_drawn, ML::view_direction(offset), Vec3<Lanes>(zero, zero, Lanes(1)));
   BasisTable basis;
   store_basis(ML::harmonic_basis(g.sh_degree, direction), static_cast<int>(n), basis);
   // The sum before the clamp is not kept, but where it was clamped the colour is 0.

@@ -5,8 +5,9 @@
 //
 //   y = log2 o + a dx^2 + b dx dy + c dy^2,      (a, b, c) = -log2(e) (Q.xx / 2, Q.xy, Q.yy / 2)
 //
-// and a splat is skipped where y < -log2(255): one compare, before any exponential. Both passes evaluate y
-// and the exponential with the same operations, so that they see exactly the same contributions.
+// and a splat is skipped where y < -log2(255): one compare, before any exponential. y is at most log2 o but
+// for rounding, which far from a long needle's mean can be of any size: it is clamped there. Both passes
+// evaluate y and the exponential with the same operations, so that they see exactly the same contributions.
 #if defined(STIPPLE_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STIPPLE_TILE_INL_H_
 #undef STIPPLE_TILE_INL_H_
@@ -35,15 +36,39 @@ constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
 // 2^y for y <= 0, relative error 8e-8; any value where y < -126 (those lanes are not used).
 HWY_INLINE V exp2(D d, V y) {
   const hn::RebindToSigned<D> di;
-  const auto n = hn::NearestInt(y);
-  const V f = hn::Sub(y, hn::ConvertTo(d, n));
+  // Adding 1.5 * 2^23 rounds to an integer n, which then stands in the lowest bits.
+  const V magic = hn::Set(d, 12582912.0f);
+  const V shifted = hn::Add(y, magic);
+  const V f = hn::Sub(y, hn::Sub(shifted, magic));
   V p = hn::Set(d, 0.00132764722f);
   p = hn::MulAdd(p, f, hn::Set(d, 0.00967554133f));
   p = hn::MulAdd(p, f, hn::Set(d, 0.0555071327f));
   p = hn::MulAdd(p, f, hn::Set(d, 0.240221197f));
   p = hn::MulAdd(p, f, hn::Set(d, 0.693146967f));
   p = hn::MulAdd(p, f, hn::Set(d, 1.00000007f));
-  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(n)));
+  return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+}
+
+// Per splat: these are here, and not in tile.h, to be compiled for instructions that round.
+struct FoldedSplat {
+  float mean_x, mean_y, a, b, c, log2_opacity;
+};
+
+HWY_INLINE FoldedSplat fold(const ProjectedSplat& p) {
+  constexpr float kLog2E = 1.44269504f;
+  const Splat& s = p.splat;
+  return {
+      s.mean_px.x,   s.mean_px.y, -0.5f * kLog2E * s.conic.x, -kLog2E * s.conic.y, -0.5f * kLog2E * s.conic.z,
+      p.log2_opacity};
+}
+
+// Bit r is set when row r of the tile lies within the splat's reach.
+HWY_INLINE std::uint32_t rows_in_reach(const ProjectedSplat& p, int tile_y) {
+  float top = p.splat.mean_px.y - static_cast<float>(tile_y) - 0.5f;
+  float first = std::max(std::ceil(top - p.half_extent_px.y), 0.0f);
+  float last = std::min(std::floor(top + p.half_extent_px.y), static_cast<float>(kTile - 1));
+  if (!(first <= last)) return 0;
+  return (2u << static_cast<int>(last)) - (1u << static_cast<int>(first));
 }
 
 // A splat's terms for one group of columns: y = constant + dy (slope + c dy).
@@ -59,9 +84,8 @@ HWY_INLINE ColumnTerms column_terms(D d, const FoldedSplat& s, float first_colum
   return t;
 }
 
-HWY_INLINE V exponent(D d, const ColumnTerms& t, V c, V dy) {
-  (void)d;
-  return hn::MulAdd(dy, hn::MulAdd(c, dy, t.slope), t.constant);
+HWY_INLINE V exponent(const ColumnTerms& t, V c, V log2_opacity, V dy) {
+  return hn::Min(hn::MulAdd(dy, hn::MulAdd(c, dy, t.slope), t.constant), log2_opacity);
 }
 
 // Rows of the tile in which some pixel is not finished.

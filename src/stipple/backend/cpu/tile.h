@@ -2,7 +2,6 @@
 #pragma once
 // A tile of the picture while it is being worked on: rows of 16 pixels, one array per channel.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <span>
 
@@ -34,27 +33,6 @@ inline void start_transmittance(const TilePlace& place, float* transmittance) {
   for (int y = 0; y < kTile; ++y)
     for (int x = 0; x < kTile; ++x)
       transmittance[kTile * y + x] = x < place.width && y < place.height ? 1.0f : -1.0f;
-}
-
-struct FoldedSplat {  // see tile-inl.h
-  float mean_x, mean_y, a, b, c, log2_opacity;
-};
-
-inline FoldedSplat fold(const ProjectedSplat& p) {
-  constexpr float kLog2E = 1.44269504f;
-  const Splat& s = p.splat;
-  return {
-      s.mean_px.x,   s.mean_px.y, -0.5f * kLog2E * s.conic.x, -kLog2E * s.conic.y, -0.5f * kLog2E * s.conic.z,
-      p.log2_opacity};
-}
-
-// Bit r is set when row r of the tile lies within the splat's reach.
-inline std::uint32_t rows_in_reach(const ProjectedSplat& p, int tile_y) {
-  float top = p.splat.mean_px.y - static_cast<float>(tile_y) - 0.5f;
-  float first = std::max(std::ceil(top - p.half_extent_px.y), 0.0f);
-  float last = std::min(std::floor(top + p.half_extent_px.y), static_cast<float>(kTile - 1));
-  if (!(first <= last)) return 0;
-  return (2u << static_cast<int>(last)) - (1u << static_cast<int>(first));
 }
 
 }  // namespace stipple

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A backend at work in a test, and the same inputs for the reference renderer.
+#include <memory>
+#include <string>
+
+#include "stipple/backend/backend.h"
+#include "tests/reference_render.h"
+
+namespace stipple {
+
+using Reference = ReferenceScene<double>;
+using Picture = ReferencePicture<double>;
+
+inline Vec3<double> to_double(Vec3f v) { return {v.x, v.y, v.z}; }
+
+inline Reference to_reference(const Gaussians& g, const View& view) {
+  Reference r;
+  for (Vec3f v : g.mean) r.mean.push_back(to_double(v));
+  for (Vec3f v : g.log_scale) r.log_scale.push_back(to_double(v));
+  for (Vec4f v : g.rotation) r.rotation.push_back({v.x, v.y, v.z, v.w});
+  for (float v : g.logit_opacity) r.logit_opacity.push_back(v);
+  for (Vec3f v : g.sh) r.sh.push_back(to_double(v));
+  r.sh_degree = g.sh_degree;
+  const Camera& c = view.camera;
+  for (int k = 0; k < 3; ++k) r.camera.rotation[k] = to_double(c.camera_from_world.rotation[k]);
+  r.camera.translation = to_double(c.camera_from_world.translation);
+  r.camera.focal_px = {c.focal_px.x, c.focal_px.y};
+  r.camera.center_px = {c.center_px.x, c.center_px.y};
+  r.camera.size_px = {static_cast<double>(c.width_px), static_cast<double>(c.height_px)};
+  const RenderOptions& o = view.options;
+  r.background = to_double(o.background);
+  r.settings = {o.near_plane, 0.3,           o.scale_modifier,
+                o.alpha_max,  o.antialiased, o.depth == DepthOutput::kInverse};
+  return r;
+}
+
+struct Gradients {
+  SplatGradient splat;
+  DeviceGaussians gaussians;
+  Precomputed precomputed;
+  CameraGradient camera;
+};
+
+// A whole frame on a backend, kept so that tests can look at any stage.
+struct Rendering {
+  std::unique_ptr<Backend> backend;
+  DeviceGaussians gaussians;
+  Precomputed precomputed;
+  Projection projection;
+  TileBins bins;
+  Frame frame;
+
+  Rendering(const std::string& name, const Gaussians& g, const View& view) : backend(make_backend(name)) {
+    gaussians = upload(*backend, g);
+    render(view);
+  }
+  Rendering(const std::string& name, const Gaussians& g, const std::vector<Vec3f>& color,
+            const std::vector<PackedCovariance>& covariance, const View& view)
+      : backend(make_backend(name)) {
+    gaussians = upload(*backend, g);
+    precomputed.color.upload(*backend, color);
+    precomputed.covariance.upload(*backend, covariance);
+    render(view);
+  }
+  void backward(const View& view, const FrameGradient& dL_dframe, Gradients& out) {
+    out.splat.wants_background = true;
+    backend->blend_backward(projection, bins, view, frame, dL_dframe, out.splat);
+    backend->project_backward(gaussians, precomputed, view, projection, out.splat, out.gaussians,
+                              out.precomputed, &out.camera);
+  }
+  void render(const View& view) {
+    backend->project(gaussians, precomputed, view, projection);
+    backend->bin(projection, view, bins);
+    backend->blend(projection, bins, view, frame);
+  }
+};
+
+}  // namespace stipple

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a backend promises besides agreeing with the reference on ordinary scenes: hostile Gaussians, values
+// given in place of computed ones, the optimiser, the same bits for any number of threads, every vector
+// width, and extreme sizes.
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "stipple/core/parallel.h"
+#include "tests/backend_run.h"
+#include "tests/conformance_scenes.h"
+
+namespace stipple {
+namespace {
+
+class BackendTest : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(, BackendTest, testing::ValuesIn(backend_names()),
+                         [](const auto& name) { return name.param; });
+
+std::vector<float> random_values(std::size_t n, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<float> values(n);
+  for (float& v : values) v = random.uniform(-1, 1);
+  return values;
+}
+
+FrameGradient random_gradient(Device& device, const View& view, bool with_alpha = true) {
+  std::size_t n = static_cast<std::size_t>(view.camera.width_px) * view.camera.height_px;
+  FrameGradient g;
+  g.color.upload(device, random_values(3 * n, 1));
+  if (with_alpha) g.alpha.upload(device, random_values(n, 2));
+  if (view.options.depth != DepthOutput::kNone) g.depth.upload(device, random_values(n, 3));
+  return g;
+}
+
+template <class T>
+const float* floats(const std::vector<T>& v) {
+  return reinterpret_cast<const float*>(v.data());
+}
+
+template <class T>
+bool all_finite(const std::vector<T>& v) {
+  for (std::size_t i = 0; i < v.size() * sizeof(T) / sizeof(float); ++i)
+    if (!std::isfinite(floats(v)[i])) return false;
+  return true;
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+// All numbers a forward and backward pass gives.
+struct Everything {
+  std::vector<float> color, transmittance, depth;
+  Gaussians gradient;
+  CameraGradient camera;
+  Vec3f background;
+};
+
+Everything everything(Rendering& run, const View& view) {
+  FrameGradient dL = random_gradient(*run.backend, view);
+  Gradients g;
+  run.backward(view, dL, g);
+  return {run.frame.color.download(*run.backend),
+          run.frame.transmittance.download(*run.backend),
+          run.frame.depth.download(*run.backend),
+          download(*run.backend, g.gaussians),
+          g.camera,
+          g.splat.background};
+}
+
+void expect_same_bits(const Everything& a, const Everything& b) {
+  EXPECT_TRUE(same_bits(a.color, b.color));
+  EXPECT_TRUE(same_bits(a.transmittance, b.transmittance));
+  EXPECT_TRUE(same_bits(a.depth, b.depth));
+  for_each_parameter([](int, const auto& x, const auto& y) { EXPECT_TRUE(same_bits(x, y)); }, a.gradient,
+                     b.gradient);
+  EXPECT_EQ(std::memcmp(&a.camera, &b.camera, sizeof(a.camera)), 0);
+  EXPECT_TRUE(a.background == b.background);
+}
+
+void expect_finite(const Everything& e) {
+  EXPECT_TRUE(all_finite(e.color));
+  EXPECT_TRUE(all_finite(e.transmittance));
+  for_each_parameter([](int, const auto& x) { EXPECT_TRUE(all_finite(x)); }, e.gradient);
+}
+
+// One value of one Gaussian among ordinary ones is bad: the picture is that of the others.
+TEST_P(BackendTest, ANaNGaussianIsCulledAndNotSpread) {
+  float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  View view{looking_down_z(60, 45, 50), {.depth = DepthOutput::kExpected}};
+  const std::size_t bad = 17;
+  Gaussians clean = random_cloud(50, 1, 30, {.spread = 1, .log_scale = -2}), without = clean;
+  without.logit_opacity[bad] = -infinity;
+  Rendering expected(GetParam(), without, view);
+  auto expected_color = expected.frame.color.download(*expected.backend);
+  for (int field = 0; field < 7; ++field) {
+    Gaussians g = clean;
+    if (field == 0) g.mean[bad].x = nan;
+    if (field == 1) g.log_scale[bad].y = nan;
+    if (field == 2) g.rotation[bad].z = nan;
+    if (field == 3) g.logit_opacity[bad] = nan;
+    if (field == 4) g.sh[bad * g.sh_count() + 2].z = nan;
+    if (field == 5) g.mean[bad].y = infinity;
+    if (field == 6) g.log_scale[bad].z = infinity;
+    Rendering run(GetParam(), g, view);
+    Everything e = everything(run, view);
+    EXPECT_TRUE(same_bits(e.color, expected_color)) << field;
+    expect_finite(e);
+    EXPECT_EQ(e.gradient.mean[bad], Vec3f(0, 0, 0)) << field;
+    EXPECT_EQ(e.gradient.sh[bad * g.sh_count() + 1], Vec3f(0, 0, 0)) << field;
+  }
+}
+
+TEST_P(BackendTest, HostileGaussiansGiveFinitePicturesAndGradients) {
+  float infinity = std::numeric_limits<float>::infinity();
+  Gaussians g = make_gaussians(0, 0);
+  for (float a : {-infinity, -46.0f, -6.9f, 0.0f, 5.0f, 20.0f, 39.14f, 43.0f, 46.0f, 100.0f})
+    for (float b : {-46.0f, -6.9f, 3.0f, 20.0f})
+      for (Vec4f q : {Vec4f(0, 0, 0, 0), Vec4f(1, 0, 0, 0), Vec4f(1, 2, 3, 4), Vec4f(1e20f, 0, 1e20f, 0)})
+        for (Vec3f mean :
+             {Vec3f(0, 0, -4), Vec3f(0, 0, 0), Vec3f(0.1f, 0.1f, -3), Vec3f(0, 0, 1e30f), Vec3f(300, 40, 5)})
+          for (float logit : {-infinity, 0.0f, infinity}) {
+            g.mean.push_back(mean);
+            g.log_scale.push_back({a, b, b});
+            g.rotation.push_back(q);
+            g.logit_opacity.push_back(logit);
+            g.sh.push_back({0.5f, 0.5f, 0.5f});
+          }
+  for (bool antialiased : {false, true}) {
+    View view{looking_down_z(70, 40, 100), {.antialiased = antialiased}};
+    Rendering run(GetParam(), g, view);
+    Everything e = everything(run, view);
+    expect_finite(e);
+    for (float t : e.transmittance) ASSERT_TRUE(t >= 0 && t <= 1) << t;
+  }
+}
+
+// Long needles far outside the picture: rounding may misplace them, but never make them brighter than they
+// are.
+TEST_P(BackendTest, NeedlesAreNeverMoreOpaqueThanTheyAre) {
+  Random random(31);
+  for (int trial = 0; trial < 200; ++trial) {
+    Gaussians g = make_gaussians(1, 0);
+    float distance = std::exp(random.uniform(0, 5)), angle = random.uniform(0, 6.28f);
+    g.mean[0] = {distance * std::cos(angle), distance * std::sin(angle), random.uniform(-1, 3)};
+    g.log_scale[0] = {std::log(distance), -7, -7};
+    g.rotation[0] = {std::cos(angle / 2), 0, 0, std::sin(angle / 2)};
+    g.logit_opacity[0] = -3;  // 0.047
+    View view{looking_down_z(64, 64, 1000), {}};
+    Rendering run(GetParam(), g, view);
+    for (float t : run.frame.transmittance.download(*run.backend))
+      ASSERT_TRUE(t >= 0.95f && t <= 1) << distance;
+  }
+}
+
+TEST_P(BackendTest, PrecomputedColorsAndCovariancesReplaceTheComputed) {
+  Gaussians g = random_cloud(203, 2, 32, {.spread = 1.5f, .log_scale = -2});
+  View view{looking_down_z(75, 50, 60), {}};
+  Reference reference = to_reference(g, view);
+  Random random(33);
+  std::vector<Vec3f> color;
+  std::vector<PackedCovariance> covariance;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    color.push_back({random.uniform(), random.uniform(), random.uniform()});
+    Mat3f S = Math<float>::covariance(
+        {{random.uniform(0.05f, 0.3f), random.uniform(0.05f, 0.3f), 0.1f}, g.rotation[i]});
+    covariance.push_back({S[0][0], S[0][1], S[0][2], S[1][1], S[1][2], S[2][2]});
+    reference.color.push_back(to_double(color.back()));
+    reference.covariance.push_back({S[0][0], S[0][1], S[0][2], S[1][1], S[1][2], S[2][2]});
+  }
+  Rendering run(GetParam(), g, color, covariance, view);
+  FrameGradient dL = random_gradient(*run.backend, view, false);
+  Gradients ours;
+  run.backward(view, dL, ours);
+
+  Picture picture = reference_render(reference), dL_dpicture;
+  auto rendered = run.frame.color.download(*run.backend);
+  auto dL_dcolor = dL.color.download(*run.backend);
+  std::size_t n = picture.alpha.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    ASSERT_NEAR(rendered[i], picture.channels[i].x, 1e-4);
+    dL_dpicture.channels.push_back({dL_dcolor[i], dL_dcolor[n + i], dL_dcolor[2 * n + i], 0});
+    dL_dpicture.alpha.push_back(0);
+  }
+  Reference expected = reference_backward(reference, dL_dpicture);
+  auto expect_close = [](const float* a, const double* b, std::size_t count, const char* name) {
+    double error = 0, norm = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      error += (a[i] - b[i]) * (a[i] - b[i]);
+      norm += b[i] * b[i];
+    }
+    EXPECT_LE(std::sqrt(error), 1e-3 * std::sqrt(norm)) << name;
+    EXPECT_GT(norm, 0) << name;
+  };
+  auto dL_dgiven_color = ours.precomputed.color.download(*run.backend);
+  auto dL_dgiven_covariance = ours.precomputed.covariance.download(*run.backend);
+  Gaussians gradient = download(*run.backend, ours.gaussians);
+  expect_close(floats(dL_dgiven_color), &expected.color[0].x, 3 * g.size(), "color");
+  expect_close(floats(dL_dgiven_covariance), &expected.covariance[0].xx, 6 * g.size(), "covariance");
+  expect_close(floats(gradient.mean), &expected.mean[0].x, 3 * g.size(), "mean");
+  expect_close(floats(gradient.logit_opacity), &expected.logit_opacity[0], g.size(), "opacity");
+  for (Vec3f v : gradient.sh) ASSERT_EQ(v, Vec3f(0, 0, 0));
+  for (Vec4f v : gradient.rotation) ASSERT_EQ(v, Vec4f(0, 0, 0, 0));
+}
+
+TEST_P(BackendTest, OptimizeFollowsAdamInEveryGroup) {
+  auto backend = make_backend(GetParam());
+  for (std::size_t count : {1, 15, 16, 37}) {
+    Gaussians g = random_cloud(count, 3, 40), start = g;
+    DeviceGaussians device = upload(*backend, g);
+    AdamMoments moments{zeros_like(*backend, device), zeros_like(*backend, device)};
+    AdamOptions o{.mean = 0.01f,
+                  .log_scale = 0.02f,
+                  .rotation = 0.03f,
+                  .logit_opacity = 0.04f,
+                  .sh_base = 0.05f,
+                  .sh_rest = 0.06f};
+    // The first few steps of each value, by the formula in double.
+    auto expect_group = [&](const auto& before, const auto& after, const auto& d1, const auto& d2,
+                            int per_gaussian, auto rate_at) {
+      const float *x0 = floats(before), *x2 = floats(after), *g1 = floats(d1), *g2 = floats(d2);
+      std::size_t n = before.size() * sizeof(before[0]) / sizeof(float), stride = n / count;
+      (void)per_gaussian;
+      for (std::size_t i = 0; i < n; ++i) {
+        Math<double>::AdamParameter p{x0[i], 0, 0};
+        double rate = rate_at(i % stride);
+        p = Math<double>::adam(p, g1[i], {rate, 0.9, 0.999, 1e-15, 1 - 0.9, 1 - 0.999});
+        p = Math<double>::adam(p, g2[i], {rate, 0.9, 0.999, 1e-15, 1 - 0.81, 1 - 0.998001});
+        ASSERT_NEAR(x2[i], p.value, 2e-6 * (1 + std::abs(x0[i]))) << count << ' ' << i;
+      }
+    };
+    Gaussians d1 = random_cloud(count, 3, 41), d2 = random_cloud(count, 3, 42);
+    Projection unused;
+    o.step = 1;
+    backend->optimize(device, upload(*backend, d1), unused, moments, o);
+    o.step = 2;
+    backend->optimize(device, upload(*backend, d2), unused, moments, o);
+    Gaussians end = download(*backend, device);
+    expect_group(start.mean, end.mean, d1.mean, d2.mean, 3, [](std::size_t) { return 0.01; });
+    expect_group(start.log_scale, end.log_scale, d1.log_scale, d2.log_scale, 3,
+                 [](std::size_t) { return 0.02; });
+    expect_group(start.rotation, end.rotation, d1.rotation, d2.rotation, 4, [](std::size_t) { return 0.03; });
+    expect_group(start.logit_opacity, end.logit_opacity, d1.logit_opacity, d2.logit_opacity, 1,
+                 [](std::size_t) { return 0.04; });
+    expect_group(start.sh, end.sh, d1.sh, d2.sh, 48, [](std::size_t k) { return k < 3 ? 0.05 : 0.06; });
+  }
+}
+
+TEST_P(BackendTest, OptimizeLeavesTheUnseenAloneWhenAsked) {
+  Gaussians g = random_cloud(40, 1, 43, {.spread = 0.5f});
+  for (std::size_t i = 0; i < g.size(); i += 3) g.mean[i].z = -100;  // behind the camera
+  View view{looking_down_z(60, 45, 50), {}};
+  Rendering run(GetParam(), g, view);
+  auto splats = run.projection.splat.download(*run.backend);
+  AdamMoments moments{zeros_like(*run.backend, run.gaussians), zeros_like(*run.backend, run.gaussians)};
+  AdamOptions o{.mean = 1,
+                .log_scale = 1,
+                .rotation = 1,
+                .logit_opacity = 1,
+                .sh_base = 1,
+                .sh_rest = 1,
+                .visible_only = true};
+  run.backend->optimize(run.gaussians, upload(*run.backend, random_cloud(40, 1, 44)), run.projection, moments,
+                        o);
+  Gaussians end = download(*run.backend, run.gaussians), first = download(*run.backend, moments.first);
+  int seen = 0;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    bool visible = splats[i].splat.opacity > 0;
+    seen += visible;
+    EXPECT_EQ(end.mean[i] == g.mean[i], !visible);
+    EXPECT_EQ(end.sh[4 * i + 3] == g.sh[4 * i + 3], !visible);
+    EXPECT_EQ(first.logit_opacity[i] == 0, !visible);
+  }
+  EXPECT_GT(seen, 10);
+  EXPECT_LT(seen, 40);
+}
+
+TEST_P(BackendTest, TheSameBitsForAnyNumberOfThreads) {
+  Gaussians g = random_cloud(5000, 2, 50, {.spread = 2.5f});
+  View view{looking_down_z(245, 136, 150), {.depth = DepthOutput::kExpected}};
+  auto train = [&](Everything& result, Gaussians& trained) {
+    Rendering run(GetParam(), g, view);
+    result = everything(run, view);
+    LossTarget target;
+    std::vector<std::uint8_t> bytes(3u * 245 * 136);
+    Random random(51);
+    for (auto& b : bytes) b = static_cast<std::uint8_t>(random.below(256));
+    target.color.upload(*run.backend, bytes);
+    AdamMoments moments{zeros_like(*run.backend, run.gaussians), zeros_like(*run.backend, run.gaussians)};
+    for (int step = 1; step <= 3; ++step) {
+      run.render(view);
+      FrameGradient dL;
+      run.backend->loss(run.frame, target, 0.2f, dL);
+      Gradients gradients;
+      run.backward(view, dL, gradients);
+      AdamOptions o{.mean = 1e-3f,
+                    .log_scale = 5e-3f,
+                    .rotation = 1e-3f,
+                    .logit_opacity = 0.05f,
+                    .sh_base = 2.5e-3f,
+                    .sh_rest = 1e-4f,
+                    .step = step};
+      run.backend->optimize(run.gaussians, gradients.gaussians, run.projection, moments, o);
+    }
+    trained = download(*run.backend, run.gaussians);
+  };
+  Everything one, again;
+  Gaussians trained_by_one, trained_again;
+  with_threads(1, [&] { train(one, trained_by_one); });
+  for (int threads : {2, 5, 5}) {
+    with_threads(threads, [&] { train(again, trained_again); });
+    expect_same_bits(one, again);
+    for_each_parameter([](int, const auto& a, const auto& b) { EXPECT_TRUE(same_bits(a, b)); },
+                       trained_by_one, trained_again);
+  }
+}
+
+// Every vector width that this machine can run gives the reference's picture and gradients, to rounding.
+TEST(CpuBackend, EveryVectorWidthAgrees) {
+  Gaussians g = random_cloud(400, 3, 60);
+  View view{looking_down_z(101, 67, 90), {.depth = DepthOutput::kInverse}};
+  Rendering best("cpu", g, view);
+  Everything expected = everything(best, view);
+  std::int64_t all = hwy::SupportedTargets();
+  int widths = 0;
+  for (std::int64_t left = all; left != 0; left &= left - 1) {
+    std::int64_t target = left & -left;
+    hwy::SetSupportedTargetsForTest(target);
+    Rendering run("cpu", g, view);
+    Everything e = everything(run, view);
+    ++widths;
+    for (std::size_t i = 0; i < e.color.size(); ++i)
+      ASSERT_NEAR(e.color[i], expected.color[i], 2e-5) << hwy::TargetName(target);
+    double error = 0, norm = 0;
+    for_each_parameter(
+        [&](int, const auto& a, const auto& b) {
+          for (std::size_t i = 0; i < a.size() * sizeof(a[0]) / sizeof(float); ++i) {
+            error += std::pow(floats(a)[i] - floats(b)[i], 2);
+            norm += std::pow(floats(b)[i], 2);
+          }
+        },
+        e.gradient, expected.gradient);
+    EXPECT_LE(std::sqrt(error / norm), 1e-4) << hwy::TargetName(target);
+    std::printf("%s: gradients differ by %.1e\n", hwy::TargetName(target), std::sqrt(error / norm));
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  EXPECT_GE(widths, 1);
+}
+
+TEST_P(BackendTest, NothingToDrawGivesTheBackground) {
+  View view{looking_down_z(33, 20, 30), {.background = {0.25f, 0.5f, 0.75f}}};
+  Gaussians behind = random_cloud(10, 1, 61);
+  for (Vec3f& m : behind.mean) m.z = -50;
+  for (const Gaussians& g : {make_gaussians(0, 1), behind}) {
+    Rendering run(GetParam(), g, view);
+    auto color = run.frame.color.download(*run.backend);
+    for (std::size_t i = 0; i < 33 * 20; ++i) ASSERT_EQ(color[33 * 20 + i], 0.5f);
+    Everything e = everything(run, view);
+    expect_finite(e);
+    for (Vec3f v : e.gradient.mean) EXPECT_EQ(v, Vec3f(0, 0, 0));
+  }
+}
+
+TEST_P(BackendTest, AVeryWideImageWorks) {
+  Gaussians g = random_cloud(2000, 0, 62, {.spread = 1});
+  for (Vec3f& m : g.mean) m = {100 * m.x, 0.05f * m.y, m.z};
+  View view{looking_down_z(16384, 16, 320), {}};
+  Rendering run(GetParam(), g, view);
+  Everything e = everything(run, view);
+  expect_finite(e);
+  auto drawn = std::count_if(e.transmittance.begin(), e.transmittance.end(), [](float t) { return t < 1; });
+  EXPECT_GT(drawn, 1000);
+}
+
+}  // namespace
+}  // namespace stipple
