@@ -2,14 +2,33 @@
 #include "stipple/backend/cpu/cpu_backend.h"
 
 #include <fmt/format.h>
-#include <hwy/targets.h>
 
 #include <cstring>
 #include <new>
 
 #include "stipple/core/parallel.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "stipple/backend/cpu/cpu_backend.cpp"
+#include <hwy/foreach_target.h>
+// after foreach_target.h
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
 namespace stipple {
+namespace HWY_NAMESPACE {
+
+// The instructions that the other stages are running with, too.
+const char* target_name() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace stipple
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace stipple {
+
+HWY_EXPORT(target_name);
 
 namespace {
 constexpr std::align_val_t kCacheLine{64};
@@ -44,9 +63,7 @@ void CpuBackend::fill_zero(Memory& memory, std::size_t bytes) {
 }
 
 std::string CpuBackend::description() const {
-  // The best target is the lowest bit that this machine supports.
-  std::int64_t targets = hwy::SupportedTargets();
-  return fmt::format("{} threads, {}", thread_count(), hwy::TargetName(targets & -targets));
+  return fmt::format("{} threads, {} vectors", thread_count(), HWY_DYNAMIC_DISPATCH(target_name)());
 }
 
 std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
@@ -63,3 +80,4 @@ Math<float>::RenderSettings render_settings(const RenderOptions& options) {
 }
 
 }  // namespace stipple
+#endif
