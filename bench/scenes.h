@@ -33,6 +33,7 @@ inline View bench_view(const BenchScene& scene) {
   view.camera.center_px = {static_cast<float>(scene.width) / 2, static_cast<float>(scene.height) / 2};
   view.camera.width_px = scene.width;
   view.camera.height_px = scene.height;
+  view.options.alpha_max = 0.999f;
   return view;
 }
 

@@ -39,8 +39,8 @@ FN real ellipse_x(vec3 conic, real tau, real dy, real sign) {
   return (sign * sqrt(max(root, real(0))) - conic.y * dy) / conic.x;
 }
 
-FN TileRange tile_columns(Footprint s, int row, int column_count) {
-  real tau = splat_tau(s.opacity);
+// tau = splat_tau(s.opacity): the same for all rows.
+FN TileRange tile_columns(Footprint s, real tau, int row, int column_count) {
   real low_dy = real(row * tile_size_px) + real(0.5) - s.mean_px.y;
   real high_dy = low_dy + real(tile_size_px - 1);
   real dy_of_extreme = -s.conic.y / s.conic.z * s.half_extent_px.x;  // where x is largest; its mirror is smallest

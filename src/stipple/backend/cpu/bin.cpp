@@ -46,8 +46,9 @@ void count_chunk(std::span<const ProjectedSplat> splats, std::size_t begin, std:
     if (splats[i].splat.opacity == 0) continue;
     M::Footprint f = footprint_of(splats[i]);
     M::TileRange r = M::tile_rows(f, rows);
+    float tau = M::splat_tau(f.opacity);
     for (int row = r.begin; row < r.end; ++row) {
-      M::TileRange c = M::tile_columns(f, row, columns);
+      M::TileRange c = M::tile_columns(f, tau, row, columns);
       if (c.end <= c.begin) continue;
       chunk.spans.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint16_t>(row),
                              static_cast<std::uint16_t>(c.begin), static_cast<std::uint16_t>(c.end)});
@@ -97,7 +98,7 @@ void CpuBackend::bin(const Projection& projection, const View& view, TileBins& o
   std::size_t tile_count = static_cast<std::size_t>(out.column_count) * out.row_count;
 
   // A number of chunks that depends on the scene alone; few, since each keeps a count per tile.
-  std::size_t chunk_size = std::max<std::size_t>(2048, (splats.size() + 63) / 64);
+  std::size_t chunk_size = std::max<std::size_t>(256, (splats.size() + 63) / 64);
   std::vector<Chunk> chunks((splats.size() + chunk_size - 1) / chunk_size);
   out.emission_begin_from_gaussian.resize(*this, splats.size() + 1);
   auto emission_begin = host(out.emission_begin_from_gaussian);

@@ -25,23 +25,13 @@ namespace HWY_NAMESPACE {
 
 // One splat into one group of columns of one row.
 template <int kChannels>
-HWY_INLINE void blend_row(D d, const ColumnTerms& terms, V c, V log2_opacity, float dy, const V* color,
-                          V alpha_max, int at, BlendTile& tile) {
-  const V t = hn::Load(d, tile.transmittance + at);
-  const V y = exponent(terms, c, log2_opacity, hn::Set(d, dy));
-  const auto drawn = hn::And(hn::Ge(y, hn::Set(d, kMinExponent)), hn::Gt(t, hn::Zero(d)));
-  if (hn::AllFalse(d, drawn)) return;
-  const V alpha = hn::Min(exp2(d, y), alpha_max);
-  const V weight = hn::Mul(t, alpha);
-  const V after = hn::Sub(t, weight);
-  // A splat that would take a pixel under the limit finishes it and is not blended.
-  const auto goes_on = hn::Ge(after, hn::Set(d, Math<float>::min_transmittance));
-  const V next = hn::IfThenElse(goes_on, after, hn::Neg(t));
-  hn::Store(hn::IfThenElse(drawn, next, t), d, tile.transmittance + at);
-  const V used = hn::IfThenElseZero(hn::And(drawn, goes_on), weight);
+HWY_INLINE void blend_row(D d, const ColumnTerms& terms, V c, V dy, const V* color, V max_exponent, int at,
+                          BlendTile& tile) {
+  Contribution s;
+  if (!contribute(d, terms, c, dy, max_exponent, tile.transmittance + at, s)) return;
   for (int k = 0; k < kChannels; ++k) {
     float* channel = tile.channel[k] + at;
-    hn::Store(hn::MulAdd(used, color[k], hn::Load(d, channel)), d, channel);
+    hn::Store(hn::MulAdd(s.weight, color[k], hn::Load(d, channel)), d, channel);
   }
 }
 
@@ -49,7 +39,8 @@ template <int kChannels>
 void blend_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins::Slot> slots,
                 const TilePlace& place, float max_alpha, BlendTile& tile) {
   const D d;
-  const V alpha_max = hn::Set(d, max_alpha);
+  const float log2_alpha_max = std::log2(max_alpha);
+  const ColumnCenters columns(d, place.x);
   std::uint32_t live = live_rows(d, tile.transmittance);
   for (std::size_t k = 0; k < slots.size(); ++k) {
     if (k % kLiveCheckInterval == 0 && k > 0) live = live_rows(d, tile.transmittance);
@@ -58,17 +49,18 @@ void blend_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins
     const ProjectedSplat& p = splats[slots[k].gaussian];
     const std::uint32_t rows = rows_in_reach(p, place.y) & live;
     const FoldedSplat s = fold(p);
-    const V c = hn::Set(d, s.c), log2_opacity = hn::Set(d, s.log2_opacity);
+    const V c = hn::Set(d, s.c);
+    const V max_exponent = hn::Set(d, std::min(s.log2_opacity, log2_alpha_max));
     const float* channels = &p.splat.channels.x;
     V color[kChannels];
     for (int i = 0; i < kChannels; ++i) color[i] = hn::Set(d, channels[i]);
-    const float first_dy = static_cast<float>(place.y) + 0.5f - s.mean_y;
+    const V first_dy = hn::Set(d, static_cast<float>(place.y) + 0.5f - s.mean_y);
     for (int x = 0; x < kTile; x += kLanes) {
-      const ColumnTerms terms = column_terms(d, s, static_cast<float>(place.x + x));
+      const ColumnTerms terms = column_terms(d, s, columns.px[x / kLanes]);
       for (std::uint32_t left = rows; left != 0; left &= left - 1) {
         const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
-        blend_row<kChannels>(d, terms, c, log2_opacity, first_dy + static_cast<float>(row), color, alpha_max,
-                             kTile * row + x, tile);
+        blend_row<kChannels>(d, terms, c, row_dy(d, first_dy, row), color, max_exponent, kTile * row + x,
+                             tile);
       }
     }
   }
@@ -97,16 +89,19 @@ namespace {
 void store_tile(const BlendTile& tile, const TilePlace& place, const View& view, Frame& frame) {
   auto color = host(frame.color), transmittance = host(frame.transmittance), depth = host(frame.depth);
   std::size_t plane = transmittance.size();
-  for (int y = 0; y < place.height; ++y)
-    for (int x = 0; x < place.width; ++x) {
-      std::size_t at = static_cast<std::size_t>(place.y + y) * frame.width_px + place.x + x;
-      int in_tile = kTile * y + x;
-      float t = std::abs(tile.transmittance[in_tile]);
-      transmittance[at] = t;
-      for (int k = 0; k < 3; ++k)
-        color[k * plane + at] = tile.channel[k][in_tile] + t * view.options.background[k];
-      if (!depth.empty()) depth[at] = tile.channel[3][in_tile];
+  for (int y = 0; y < place.height; ++y) {
+    std::size_t at = static_cast<std::size_t>(place.y + y) * frame.width_px + place.x;
+    float t[kTile];
+    for (int x = 0; x < kTile; ++x) t[x] = std::abs(tile.transmittance[kTile * y + x]);
+    std::copy_n(t, place.width, &transmittance[at]);
+    for (int k = 0; k < 3; ++k) {
+      float* to = &color[k * plane + at];
+      const float* from = tile.channel[k] + kTile * y;
+      const float background = view.options.background[k];
+      for (int x = 0; x < place.width; ++x) to[x] = from[x] + t[x] * background;
     }
+    if (!depth.empty()) std::copy_n(tile.channel[3] + kTile * y, place.width, &depth[at]);
+  }
 }
 
 }  // namespace
@@ -128,7 +123,7 @@ void CpuBackend::blend(const Projection& projection, const TileBins& bins, const
     TilePlace place(bins, view.camera, t);
     BlendTile tile;
     start_transmittance(place, tile.transmittance);
-    for (auto& channel : tile.channel) std::fill_n(channel, kTilePixels, 0.0f);
+    std::fill_n(tile.channel[0], (with_depth ? 4 : 3) * kTilePixels, 0.0f);
     blend_one(with_depth, splats, slots.subspan(slot_begin[t], slot_begin[t + 1] - slot_begin[t]), place,
               view.options.alpha_max, tile);
     store_tile(tile, place, view, out);

@@ -57,37 +57,28 @@ HWY_INLINE V reciprocal(D d, V x) {
 }
 
 template <int kChannels, bool kAlpha>
-HWY_INLINE bool backward_row(D d, const ColumnTerms& terms, V c, V log2_opacity, float dy, const V* color,
-                             V alpha_max, int at, BackwardTile& tile, RowSums& sums) {
-  const V t = hn::Load(d, tile.transmittance + at);
-  const V vdy = hn::Set(d, dy);
-  const V y = exponent(terms, c, log2_opacity, vdy);
-  const auto drawn = hn::And(hn::Ge(y, hn::Set(d, kMinExponent)), hn::Gt(t, hn::Zero(d)));
-  if (hn::AllFalse(d, drawn)) return false;
-  const V unclamped = exp2(d, y);
-  const V alpha = hn::Min(unclamped, alpha_max);
-  const V weight = hn::Mul(t, alpha);
-  const V after = hn::Sub(t, weight);
-  const auto goes_on = hn::Ge(after, hn::Set(d, Math<float>::min_transmittance));
-  hn::Store(hn::IfThenElse(drawn, hn::IfThenElse(goes_on, after, hn::Neg(t)), t), d, tile.transmittance + at);
-  const auto used = hn::And(drawn, goes_on);
-  const V w = hn::IfThenElseZero(used, weight);
+HWY_INLINE bool backward_row(D d, const ColumnTerms& terms, V c, V dy, const V* color, V max_exponent,
+                             V log2_alpha_max, int at, BackwardTile& tile, RowSums& sums) {
+  Contribution s;
+  if (!contribute(d, terms, c, dy, max_exponent, tile.transmittance + at, s)) return false;
 
   V p = kAlpha ? hn::Load(d, tile.dL_dalpha + at) : hn::Zero(d);
   for (int k = 0; k < kChannels; ++k) {
     const V g = hn::Load(d, tile.dL_dchannel[k] + at);
     p = hn::MulAdd(color[k], g, p);
-    sums.channel[k] = hn::MulAdd(w, g, sums.channel[k]);
+    sums.channel[k] = hn::MulAdd(s.weight, g, sums.channel[k]);
   }
-  const V behind = hn::NegMulAdd(w, p, hn::Load(d, tile.behind + at));
+  const V behind = hn::NegMulAdd(s.weight, p, hn::Load(d, tile.behind + at));
   hn::Store(behind, d, tile.behind + at);
-  const V dL_dalpha = hn::MulSub(t, p, hn::Mul(behind, reciprocal(d, hn::Sub(hn::Set(d, 1.0f), alpha))));
-  // A clamped alpha is a constant.
-  const V q = hn::IfThenElseZero(hn::And(used, hn::Lt(unclamped, alpha_max)), hn::Mul(alpha, dL_dalpha));
-  const V qy = hn::Mul(q, vdy);
+  const V dL_dalpha =
+      hn::MulSub(s.front, p, hn::Mul(behind, reciprocal(d, hn::Sub(hn::Set(d, 1.0f), s.alpha))));
+  // Where it is not drawn the weight is 0; a clamped alpha is a constant.
+  const auto varies = hn::And(hn::Gt(s.weight, hn::Zero(d)), hn::Lt(s.y, log2_alpha_max));
+  const V q = hn::IfThenElseZero(varies, hn::Mul(s.alpha, dL_dalpha));
+  const V qy = hn::Mul(q, dy);
   sums.q = hn::Add(sums.q, q);
   sums.qy = hn::Add(sums.qy, qy);
-  sums.qyy = hn::MulAdd(qy, vdy, sums.qyy);
+  sums.qyy = hn::MulAdd(qy, dy, sums.qyy);
   return true;
 }
 
@@ -148,7 +139,9 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
                    const TilePlace& place, float max_alpha, BackwardTile& tile, BackwardOutput out) {
   const D d;
   const V zero = hn::Zero(d);
-  const V alpha_max = hn::Set(d, max_alpha);
+  const float log2_alpha_max = std::log2(max_alpha);
+  const V vlog2_alpha_max = hn::Set(d, log2_alpha_max);
+  const ColumnCenters columns(d, place.x);
   std::uint32_t live = live_rows(d, tile.transmittance);
   for (std::size_t k = 0; k < slots.size(); ++k) {
     if (k % kLiveCheckInterval == 0 && k > 0) live = live_rows(d, tile.transmittance);
@@ -160,21 +153,22 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
     const ProjectedSplat& p = splats[slots[k].gaussian];
     const std::uint32_t rows = rows_in_reach(p, place.y) & live;
     const FoldedSplat s = fold(p);
-    const V c = hn::Set(d, s.c), log2_opacity = hn::Set(d, s.log2_opacity);
+    const V c = hn::Set(d, s.c);
+    const V max_exponent = hn::Set(d, std::min(s.log2_opacity, log2_alpha_max));
     const float* channels = &p.splat.channels.x;
     V color[kChannels];
     for (int i = 0; i < kChannels; ++i) color[i] = hn::Set(d, channels[i]);
-    const float first_dy = static_cast<float>(place.y) + 0.5f - s.mean_y;
+    const V first_dy = hn::Set(d, static_cast<float>(place.y) + 0.5f - s.mean_y);
     bool any = false;
     V field[kPartialSize];
     for (V& f : field) f = zero;
     for (int x = 0; x < kTile; x += kLanes) {
-      const ColumnTerms terms = column_terms(d, s, static_cast<float>(place.x + x));
+      const ColumnTerms terms = column_terms(d, s, columns.px[x / kLanes]);
       RowSums sums{{zero, zero, zero, zero}, zero, zero, zero};
       for (std::uint32_t left = rows; left != 0; left &= left - 1) {
         const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
-        any |= backward_row<kChannels, kAlpha>(d, terms, c, log2_opacity, first_dy + static_cast<float>(row),
-                                               color, alpha_max, kTile * row + x, tile, sums);
+        any |= backward_row<kChannels, kAlpha>(d, terms, c, row_dy(d, first_dy, row), color, max_exponent,
+                                               vlog2_alpha_max, kTile * row + x, tile, sums);
       }
       add_columns<kChannels>(d, sums, terms.dx, field);
     }

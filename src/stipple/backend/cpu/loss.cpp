@@ -11,6 +11,7 @@
 // it is taken as already right.
 #include <array>
 #include <cmath>
+#include <memory>
 
 #include "stipple/backend/cpu/cpu_backend.h"
 #include "stipple/core/parallel.h"
@@ -27,11 +28,11 @@ namespace stipple {
 
 constexpr int kRadius = Math<float>::ssim_window_radius_px;
 constexpr int kTaps = 2 * kRadius + 1;
-constexpr int kBandRows = 64;  // fixed, so that sums do not depend on the threads
+constexpr int kBandRows = 64;  // about; by the picture alone, so that sums do not depend on the threads
 constexpr int kMargin =
     16;  // zeros on both sides of a row: the window's radius, and a whole vector past the end
 
-enum { kX, kY, kXX, kYY, kXY, kInputs };        // what is filtered on the way down ...
+enum { kX, kY, kSquares, kXY, kInputs };        // what is filtered on the way down ...
 enum { kGradX, kGradXX, kGradXY, kGradients };  // ... and on the way back
 
 struct LossPlane {  // one channel of the picture
@@ -51,22 +52,27 @@ struct LossSums {
 class LossRows {
  public:
   explicit LossRows(int width)
-      : stride_(static_cast<std::size_t>(width) + 2 * kMargin + 16),
-        values_(stride_ * (kTaps * (2 + kInputs + kGradients) + kInputs + kGradients), 0.0f) {}
+      : stride_((static_cast<std::size_t>(width) + 2 * kMargin + 15) / 16 * 16 + 16),
+        values_(stride_ * (kTaps * (2 + kInputs + kGradients) + kInputs + kGradients) + 16, 0.0f) {
+    // Rows on cache lines, so that vectors loaded from them lie on one each.
+    void* start = values_.data();
+    std::size_t space = values_.size() * sizeof(float);
+    first_ = static_cast<float*>(std::align(64, space - 64, start, space));
+  }
 
   float* x(int row) { return at(slot(row)); }
   float* y(int row) { return at(kTaps + slot(row)); }
   float* filtered(int quantity, int row) { return at((2 + quantity) * kTaps + slot(row)); }
   float* gradient(int quantity, int row) { return at((2 + kInputs + quantity) * kTaps + slot(row)); }
   float* scratch(int quantity) { return at((2 + kInputs + kGradients) * kTaps + quantity); }
-  std::size_t stride() const { return stride_; }
 
  private:
   static int slot(int row) { return (row + 4 * kTaps) % kTaps; }  // rows begin at -10
-  float* at(int index) { return values_.data() + index * stride_ + kMargin; }
+  float* at(int index) { return first_ + index * stride_ + kMargin; }
 
   std::size_t stride_;
   std::vector<float> values_;
+  float* first_;
 };
 
 }  // namespace stipple
@@ -122,15 +128,14 @@ void enter_row(const LossPlane& plane, int row, LossRows& rows) {
     y[i] = target;
     x[i] = plane.weight ? target + w * (plane.color[first + i] - target) : plane.color[first + i];
   }
-  float *xx = rows.scratch(0), *yy = rows.scratch(1), *xy = rows.scratch(2);
+  float *squares = rows.scratch(0), *xy = rows.scratch(1);  // SSIM needs x^2 and y^2 only as a sum
   for (int i = 0; i < plane.width; i += n) {  // past the end both are zero, and so are the products
     const V vx = hn::LoadU(d, x + i), vy = hn::LoadU(d, y + i);
-    hn::StoreU(hn::Mul(vx, vx), d, xx + i);
-    hn::StoreU(hn::Mul(vy, vy), d, yy + i);
+    hn::StoreU(hn::MulAdd(vx, vx, hn::Mul(vy, vy)), d, squares + i);
     hn::StoreU(hn::Mul(vx, vy), d, xy + i);
   }
   const Taps taps = window(d);
-  const float* from[kInputs] = {x, y, xx, yy, xy};
+  const float* from[kInputs] = {x, y, squares, xy};
   for (int q = 0; q < kInputs; ++q) {
     float* to = rows.filtered(q, row);
     for (int i = 0; i < plane.width; i += n) hn::StoreU(filter_across(d, taps, from[q] + i), d, to + i);
@@ -155,7 +160,7 @@ double similarity_row(const LossPlane& plane, int row, LossRows& rows) {
   V sum = hn::Zero(d);
   for (int i = 0; i < plane.width; i += n) {
     const auto mean = [&](int q) { return Lanes(filter_down(d, taps, ring[q], i)); };
-    const ML::WindowMeans m{mean(kX), mean(kY), mean(kXX), mean(kYY), mean(kXY)};
+    const ML::WindowMeans m{mean(kX), mean(kY), mean(kSquares), Lanes(0), mean(kXY)};
     const ML::WindowMeans dssim = ML::ssim_vjp(m, Lanes(1));
     const auto inside = hn::FirstN(d, static_cast<std::size_t>(plane.width - i));
     sum = hn::Add(sum, hn::IfThenElseZero(inside, ML::ssim(m).v));
@@ -234,8 +239,9 @@ float CpuBackend::loss(const Frame& frame, const LossTarget& target, float ssim_
   auto dL_dcolor = host(out.color);
 
   double count = 3.0 * static_cast<double>(plane_size);
-  std::size_t band_count = static_cast<std::size_t>((frame.height_px + kBandRows - 1) / kBandRows);
-  std::vector<LossSums> sums(3 * band_count);
+  int band_count = std::max(1, frame.height_px / kBandRows);
+  int band_rows = (frame.height_px + band_count - 1) / band_count;
+  std::vector<LossSums> sums(3 * static_cast<std::size_t>(band_count));
   auto band = HWY_DYNAMIC_DISPATCH(loss_band);
   parallel_for(sums.size(), [&](std::size_t task) {
     std::size_t channel = task % 3;
@@ -247,9 +253,9 @@ float CpuBackend::loss(const Frame& frame, const LossTarget& target, float ssim_
                     static_cast<float>((1 - ssim_weight) / count),
                     static_cast<float>(ssim_weight / count),
                     dL_dcolor.data() + channel * plane_size};
-    int begin = static_cast<int>(task / 3) * kBandRows;
+    int begin = std::min(frame.height_px, static_cast<int>(task / 3) * band_rows);
     LossRows rows(frame.width_px);
-    sums[task] = band(plane, begin, std::min(frame.height_px, begin + kBandRows), rows);
+    sums[task] = band(plane, begin, std::min(frame.height_px, begin + band_rows), rows);
   });
   LossSums total;
   for (const LossSums& s : sums) {

@@ -5,9 +5,10 @@
 //
 //   y = log2 o + a dx^2 + b dx dy + c dy^2,      (a, b, c) = -log2(e) (Q.xx / 2, Q.xy, Q.yy / 2)
 //
-// and a splat is skipped where y < -log2(255): one compare, before any exponential. y is at most log2 o but
-// for rounding, which far from a long needle's mean can be of any size: it is clamped there. Both passes
-// evaluate y and the exponential with the same operations, so that they see exactly the same contributions.
+// and a splat is skipped where y < -log2(255): one compare, before any exponential. alpha is clamped by
+// clamping y: to log2(alpha_max), and to log2 o, which it exceeds only by rounding, though far from a long
+// needle's mean by any amount. Both passes evaluate y and the exponential with the same operations, so that
+// they see exactly the same contributions.
 #if defined(STIPPLE_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STIPPLE_TILE_INL_H_
 #undef STIPPLE_TILE_INL_H_
@@ -76,29 +77,66 @@ struct ColumnTerms {
   V dx, constant, slope;
 };
 
-HWY_INLINE ColumnTerms column_terms(D d, const FoldedSplat& s, float first_column_px) {
+// The centres of a group of columns; to be formed once per tile, which is where it costs nothing.
+struct ColumnCenters {
+  V px[kTile / kLanes];
+
+  HWY_INLINE ColumnCenters(D d, int tile_x) {
+    for (int i = 0; i < kTile / kLanes; ++i)
+      px[i] = hn::Iota(d, static_cast<float>(tile_x + i * kLanes) + 0.5f);
+  }
+};
+
+HWY_INLINE ColumnTerms column_terms(D d, const FoldedSplat& s, V px) {
   ColumnTerms t;
-  t.dx = hn::Sub(hn::Iota(d, first_column_px + 0.5f), hn::Set(d, s.mean_x));
+  t.dx = hn::Sub(px, hn::Set(d, s.mean_x));
   t.constant = hn::MulAdd(hn::Mul(hn::Set(d, s.a), t.dx), t.dx, hn::Set(d, s.log2_opacity));
   t.slope = hn::Mul(hn::Set(d, s.b), t.dx);
   return t;
 }
 
-HWY_INLINE V exponent(const ColumnTerms& t, V c, V log2_opacity, V dy) {
-  return hn::Min(hn::MulAdd(dy, hn::MulAdd(c, dy, t.slope), t.constant), log2_opacity);
+HWY_INLINE V exponent(const ColumnTerms& t, V c, V dy) {
+  return hn::MulAdd(dy, hn::MulAdd(c, dy, t.slope), t.constant);
 }
+
+// dy of a row, from that of the tile's first.
+HWY_INLINE V row_dy(D d, V first_dy, int row) { return hn::Add(first_dy, hn::Set(d, kRowOffset[row])); }
 
 // Rows of the tile in which some pixel is not finished.
 HWY_INLINE std::uint32_t live_rows(D d, const float* transmittance) {
   std::uint32_t rows = 0;
-  const V zero = hn::Zero(d);
   for (int row = 0; row < kTile; ++row) {
     bool live = false;
     for (int x = 0; x < kTile; x += kLanes)
-      live |= !hn::AllFalse(d, hn::Gt(hn::Load(d, transmittance + kTile * row + x), zero));
+      live |= !hn::AllFalse(d, hn::Gt(hn::Load(d, transmittance + kTile * row + x), hn::Zero(d)));
     rows |= static_cast<std::uint32_t>(live) << row;
   }
   return rows;
+}
+
+// One splat at one group of columns of one row.
+struct Contribution {
+  V y, alpha;
+  V front;   // transmittance in front of it
+  V weight;  // alpha * front, 0 where the splat is not drawn
+};
+
+// False when the splat is drawn nowhere in the group; else takes its weight off the transmittance.
+HWY_INLINE bool contribute(D d, const ColumnTerms& terms, V c, V dy, V max_exponent, float* transmittance,
+                           Contribution& out) {
+  out.front = hn::Load(d, transmittance);
+  out.y = exponent(terms, c, dy);
+  const auto drawn = hn::And(hn::Ge(out.y, hn::Set(d, kMinExponent)), hn::Gt(out.front, hn::Zero(d)));
+  if (hn::AllFalse(d, drawn)) return false;
+  out.alpha = exp2(d, hn::Min(out.y, max_exponent));
+  const V weight = hn::IfThenElseZero(drawn, hn::Mul(out.front, out.alpha));
+  const V after = hn::Sub(out.front, weight);
+  // A splat that would take a pixel under the limit finishes it (the sign says so) and is not blended.
+  // Finished pixels come out as they were.
+  const auto goes_on = hn::Ge(after, hn::Set(d, Math<float>::min_transmittance));
+  hn::Store(hn::IfThenElse(goes_on, after, hn::Or(out.front, hn::SignBit(d))), d, transmittance);
+  out.weight = hn::IfThenElseZero(goes_on, weight);
+  return true;
 }
 
 }  // namespace HWY_NAMESPACE

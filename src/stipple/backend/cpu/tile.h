@@ -12,8 +12,9 @@ namespace stipple {
 constexpr int kTile = Math<float>::tile_size_px;
 constexpr int kTilePixels = kTile * kTile;
 constexpr float kMinExponent = -7.9943534f;  // -log2(255)
-constexpr int kLiveCheckInterval = 32;       // splats between two looks at which rows are finished
-constexpr int kPrefetchDistance = 12;        // splats ahead: enough to hide a cache miss
+constexpr float kRowOffset[kTile] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+constexpr int kLiveCheckInterval = 32;  // splats between two looks at which rows are finished
+constexpr int kPrefetchDistance = 12;   // splats ahead: enough to hide a cache miss
 
 // Where a tile lies in the picture; the last ones stick out of it.
 struct TilePlace {
@@ -30,9 +31,8 @@ struct TilePlace {
 // Transmittance of a pixel is positive while it is being blended; of a finished one it is the negative of the
 // final value, and so it is from the start for the pixels of a tile that lie outside the picture.
 inline void start_transmittance(const TilePlace& place, float* transmittance) {
-  for (int y = 0; y < kTile; ++y)
-    for (int x = 0; x < kTile; ++x)
-      transmittance[kTile * y + x] = x < place.width && y < place.height ? 1.0f : -1.0f;
+  std::fill_n(transmittance, kTilePixels, -1.0f);
+  for (int y = 0; y < place.height; ++y) std::fill_n(transmittance + kTile * y, place.width, 1.0f);
 }
 
 }  // namespace stipple
