@@ -13,11 +13,15 @@
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "stipple/backend/cpu/bin.cpp"
+#include <hwy/foreach_target.h>
+// after foreach_target.h
+#include "stipple/backend/cpu/lanes-inl.h"
+
+#ifndef STIPPLE_BIN_ONCE
+#define STIPPLE_BIN_ONCE
 namespace stipple {
-
-namespace {
-
-using M = Math<float>;
 
 struct Span {  // a run of tiles in one row that a splat touches
   std::uint32_t gaussian;
@@ -30,8 +34,22 @@ struct Chunk {
   std::uint64_t emission_count = 0;
 };
 
+}  // namespace stipple
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace stipple {
+namespace HWY_NAMESPACE {
+
+using M = Math<float>;  // compiled for this target: rounding is one instruction
+
 M::Footprint footprint_of(const ProjectedSplat& p) {
-  return {p.splat.mean_px, p.splat.conic, p.splat.opacity, p.depth, p.half_extent_px};
+  const Splat& s = p.splat;
+  return {{s.mean_px.x, s.mean_px.y},
+          {s.conic.x, s.conic.y, s.conic.z},
+          s.opacity,
+          p.depth,
+          {p.half_extent_px.x, p.half_extent_px.y}};
 }
 
 // Finds the spans of splats [begin, end) and counts them into tiles; emission_begin is still relative to the
@@ -58,6 +76,19 @@ void count_chunk(std::span<const ProjectedSplat> splats, std::size_t begin, std:
     }
   }
 }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace stipple
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace stipple {
+
+HWY_EXPORT(count_chunk);
+
+namespace {
+
+using M = Math<float>;
 
 // Turns the chunks' counts into places: tile by tile, within a tile chunk by chunk.
 void place_chunks(std::span<Chunk> chunks, std::span<std::uint32_t> slot_begin) {
@@ -105,9 +136,10 @@ void CpuBackend::bin(const Projection& projection, const View& view, TileBins& o
   auto range = [&](std::size_t c) {
     return std::pair(c * chunk_size, std::min(splats.size(), (c + 1) * chunk_size));
   };
+  auto count_one = HWY_DYNAMIC_DISPATCH(count_chunk);
   parallel_for(chunks.size(), [&](std::size_t c) {
     auto [begin, end] = range(c);
-    count_chunk(splats, begin, end, out.column_count, out.row_count, emission_begin, chunks[c]);
+    count_one(splats, begin, end, out.column_count, out.row_count, emission_begin, chunks[c]);
   });
 
   std::vector<std::uint64_t> first_emission(chunks.size() + 1, 0);
@@ -147,3 +179,4 @@ void CpuBackend::bin(const Projection& projection, const View& view, TileBins& o
 }
 
 }  // namespace stipple
+#endif

@@ -23,15 +23,20 @@ HWY_BEFORE_NAMESPACE();
 namespace stipple {
 namespace HWY_NAMESPACE {
 
-// One splat into one group of columns of one row.
+// One splat into one group of columns of a pair of rows; at is the place of the first in the tile.
 template <int kChannels>
-HWY_INLINE void blend_row(D d, const ColumnTerms& terms, V c, V dy, const V* color, V max_exponent, int at,
-                          BlendTile& tile) {
-  Contribution s;
-  if (!contribute(d, terms, c, dy, max_exponent, tile.transmittance + at, s)) return;
+HWY_INLINE void blend_rows(D d, const ColumnTerms& terms, V c, V dy, const V* color, V max_exponent, int at,
+                           BlendTile& tile) {
+  float *upper = tile.transmittance + at, *lower = upper + kTile;
+  const Candidate a = candidate(d, terms, c, dy, upper);
+  const Candidate b = candidate(d, terms, c, hn::Add(dy, hn::Set(d, 1.0f)), lower);
+  if (hn::AllFalse(d, hn::Or(a.drawn, b.drawn))) return;
+  const V weight_a = contribute(d, a, max_exponent, upper).weight;
+  const V weight_b = contribute(d, b, max_exponent, lower).weight;
   for (int k = 0; k < kChannels; ++k) {
     float* channel = tile.channel[k] + at;
-    hn::Store(hn::MulAdd(s.weight, color[k], hn::Load(d, channel)), d, channel);
+    hn::Store(hn::MulAdd(weight_a, color[k], hn::Load(d, channel)), d, channel);
+    hn::Store(hn::MulAdd(weight_b, color[k], hn::Load(d, channel + kTile)), d, channel + kTile);
   }
 }
 
@@ -47,7 +52,7 @@ void blend_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins
     if (live == 0) break;
     if (k + kPrefetchDistance < slots.size()) hwy::Prefetch(&splats[slots[k + kPrefetchDistance].gaussian]);
     const ProjectedSplat& p = splats[slots[k].gaussian];
-    const std::uint32_t rows = rows_in_reach(p, place.y) & live;
+    const std::uint32_t pairs = row_pairs(rows_in_reach(p, place.y) & live);
     const FoldedSplat s = fold(p);
     const V c = hn::Set(d, s.c);
     const V max_exponent = hn::Set(d, std::min(s.log2_opacity, log2_alpha_max));
@@ -57,10 +62,10 @@ void blend_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins
     const V first_dy = hn::Set(d, static_cast<float>(place.y) + 0.5f - s.mean_y);
     for (int x = 0; x < kTile; x += kLanes) {
       const ColumnTerms terms = column_terms(d, s, columns.px[x / kLanes]);
-      for (std::uint32_t left = rows; left != 0; left &= left - 1) {
+      for (std::uint32_t left = pairs; left != 0; left &= left - 1) {
         const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
-        blend_row<kChannels>(d, terms, c, row_dy(d, first_dy, row), color, max_exponent, kTile * row + x,
-                             tile);
+        blend_rows<kChannels>(d, terms, c, row_dy(d, first_dy, row), color, max_exponent, kTile * row + x,
+                              tile);
       }
     }
   }

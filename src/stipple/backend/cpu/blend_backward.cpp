@@ -56,29 +56,40 @@ HWY_INLINE V reciprocal(D d, V x) {
 #endif
 }
 
+// One row's share of the splat's sums.
 template <int kChannels, bool kAlpha>
-HWY_INLINE bool backward_row(D d, const ColumnTerms& terms, V c, V dy, const V* color, V max_exponent,
-                             V log2_alpha_max, int at, BackwardTile& tile, RowSums& sums) {
-  Contribution s;
-  if (!contribute(d, terms, c, dy, max_exponent, tile.transmittance + at, s)) return false;
-
+HWY_INLINE void backward_row(D d, const Candidate& s, const V* color, V dy, V max_exponent, V log2_alpha_max,
+                             int at, BackwardTile& tile, RowSums& sums) {
+  const Contribution c = contribute(d, s, max_exponent, tile.transmittance + at);
   V p = kAlpha ? hn::Load(d, tile.dL_dalpha + at) : hn::Zero(d);
   for (int k = 0; k < kChannels; ++k) {
     const V g = hn::Load(d, tile.dL_dchannel[k] + at);
     p = hn::MulAdd(color[k], g, p);
-    sums.channel[k] = hn::MulAdd(s.weight, g, sums.channel[k]);
+    sums.channel[k] = hn::MulAdd(c.weight, g, sums.channel[k]);
   }
-  const V behind = hn::NegMulAdd(s.weight, p, hn::Load(d, tile.behind + at));
+  const V behind = hn::NegMulAdd(c.weight, p, hn::Load(d, tile.behind + at));
   hn::Store(behind, d, tile.behind + at);
   const V dL_dalpha =
-      hn::MulSub(s.front, p, hn::Mul(behind, reciprocal(d, hn::Sub(hn::Set(d, 1.0f), s.alpha))));
+      hn::MulSub(s.front, p, hn::Mul(behind, reciprocal(d, hn::Sub(hn::Set(d, 1.0f), c.alpha))));
   // Where it is not drawn the weight is 0; a clamped alpha is a constant.
-  const auto varies = hn::And(hn::Gt(s.weight, hn::Zero(d)), hn::Lt(s.y, log2_alpha_max));
-  const V q = hn::IfThenElseZero(varies, hn::Mul(s.alpha, dL_dalpha));
+  const auto varies = hn::And(hn::Gt(c.weight, hn::Zero(d)), hn::Lt(s.y, log2_alpha_max));
+  const V q = hn::IfThenElseZero(varies, hn::Mul(c.alpha, dL_dalpha));
   const V qy = hn::Mul(q, dy);
   sums.q = hn::Add(sums.q, q);
   sums.qy = hn::Add(sums.qy, qy);
   sums.qyy = hn::MulAdd(qy, dy, sums.qyy);
+}
+
+// A pair of rows; false when the splat is drawn in neither.
+template <int kChannels, bool kAlpha>
+HWY_INLINE bool backward_rows(D d, const ColumnTerms& terms, V c, V dy, const V* color, V max_exponent,
+                              V log2_alpha_max, int at, BackwardTile& tile, RowSums& sums) {
+  const V next_dy = hn::Add(dy, hn::Set(d, 1.0f));
+  const Candidate a = candidate(d, terms, c, dy, tile.transmittance + at);
+  const Candidate b = candidate(d, terms, c, next_dy, tile.transmittance + at + kTile);
+  if (hn::AllFalse(d, hn::Or(a.drawn, b.drawn))) return false;
+  backward_row<kChannels, kAlpha>(d, a, color, dy, max_exponent, log2_alpha_max, at, tile, sums);
+  backward_row<kChannels, kAlpha>(d, b, color, next_dy, max_exponent, log2_alpha_max, at + kTile, tile, sums);
   return true;
 }
 
@@ -151,7 +162,7 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
       hwy::Prefetch(&out.partial[std::size_t{kPartialSize} * slots[k + kPrefetchDistance].emission]);
     }
     const ProjectedSplat& p = splats[slots[k].gaussian];
-    const std::uint32_t rows = rows_in_reach(p, place.y) & live;
+    const std::uint32_t pairs = row_pairs(rows_in_reach(p, place.y) & live);
     const FoldedSplat s = fold(p);
     const V c = hn::Set(d, s.c);
     const V max_exponent = hn::Set(d, std::min(s.log2_opacity, log2_alpha_max));
@@ -165,10 +176,10 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
     for (int x = 0; x < kTile; x += kLanes) {
       const ColumnTerms terms = column_terms(d, s, columns.px[x / kLanes]);
       RowSums sums{{zero, zero, zero, zero}, zero, zero, zero};
-      for (std::uint32_t left = rows; left != 0; left &= left - 1) {
+      for (std::uint32_t left = pairs; left != 0; left &= left - 1) {
         const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
-        any |= backward_row<kChannels, kAlpha>(d, terms, c, row_dy(d, first_dy, row), color, max_exponent,
-                                               vlog2_alpha_max, kTile * row + x, tile, sums);
+        any |= backward_rows<kChannels, kAlpha>(d, terms, c, row_dy(d, first_dy, row), color, max_exponent,
+                                                vlog2_alpha_max, kTile * row + x, tile, sums);
       }
       add_columns<kChannels>(d, sums, terms.dx, field);
     }
@@ -206,27 +217,29 @@ struct Planes {  // of the picture and its gradient; depth and alpha may be empt
 // Loads the gradients, and S = all outputs dotted with them.
 void load_tile(const Planes& planes, const TilePlace& place, int picture_width, BackwardTile& tile) {
   std::size_t plane = planes.transmittance.size();
+  bool with_depth = !planes.dL_ddepth.empty(), with_alpha = !planes.dL_dalpha.empty();
   std::fill_n(tile.behind, kTilePixels, 0.0f);
-  for (auto& channel : tile.dL_dchannel) std::fill_n(channel, kTilePixels, 0.0f);
-  std::fill_n(tile.dL_dalpha, kTilePixels, 0.0f);
-  for (int y = 0; y < place.height; ++y)
-    for (int x = 0; x < place.width; ++x) {
-      std::size_t at = static_cast<std::size_t>(place.y + y) * picture_width + place.x + x;
-      int i = kTile * y + x;
-      for (int k = 0; k < 3; ++k) {
-        float g = planes.dL_dcolor[k * plane + at];
-        tile.dL_dchannel[k][i] = g;
-        tile.behind[i] += g * planes.color[k * plane + at];
+  std::fill_n(tile.dL_dchannel[0], (with_depth ? 4 : 3) * kTilePixels, 0.0f);
+  if (with_alpha) std::fill_n(tile.dL_dalpha, kTilePixels, 0.0f);
+  for (int y = 0; y < place.height; ++y) {
+    std::size_t at = static_cast<std::size_t>(place.y + y) * picture_width + place.x;
+    float* behind = tile.behind + kTile * y;
+    auto add_output = [&](const float* gradient, const float* output, float* to) {
+      for (int x = 0; x < place.width; ++x) {
+        to[x] = gradient[x];
+        behind[x] += gradient[x] * output[x];
       }
-      if (!planes.dL_ddepth.empty()) {
-        tile.dL_dchannel[3][i] = planes.dL_ddepth[at];
-        tile.behind[i] += planes.dL_ddepth[at] * planes.depth[at];
-      }
-      if (!planes.dL_dalpha.empty()) {
-        tile.dL_dalpha[i] = planes.dL_dalpha[at];
-        tile.behind[i] += planes.dL_dalpha[at] * (1 - planes.transmittance[at]);
-      }
+    };
+    for (int k = 0; k < 3; ++k)
+      add_output(&planes.dL_dcolor[k * plane + at], &planes.color[k * plane + at],
+                 tile.dL_dchannel[k] + kTile * y);
+    if (with_depth) add_output(&planes.dL_ddepth[at], &planes.depth[at], tile.dL_dchannel[3] + kTile * y);
+    if (with_alpha) {
+      float alpha[kTile];
+      for (int x = 0; x < place.width; ++x) alpha[x] = 1 - planes.transmittance[at + x];
+      add_output(&planes.dL_dalpha[at], alpha, tile.dL_dalpha + kTile * y);
     }
+  }
 }
 
 Vec3f background_gradient(const Planes& planes, const TilePlace& place, int picture_width) {

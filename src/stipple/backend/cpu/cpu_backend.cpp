@@ -2,6 +2,7 @@
 #include "stipple/backend/cpu/cpu_backend.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <new>
@@ -31,14 +32,26 @@ namespace stipple {
 HWY_EXPORT(target_name);
 
 namespace {
-constexpr std::align_val_t kCacheLine{64};
+
+constexpr std::size_t kCacheLine = 64, kHugePage = std::size_t{1} << 21;
 constexpr std::size_t kSlack = 64;  // the last vector of an array may be loaded whole
+
+// Large arrays lie on huge pages where the system gives them: records and gradients are visited in an order
+// that would miss the table of small pages all the time.
+std::align_val_t alignment_for(std::size_t bytes) {
+  return std::align_val_t{bytes < kHugePage ? kCacheLine : kHugePage};
+}
+
 }  // namespace
 
 HostMemory::HostMemory(std::size_t bytes)
-    : data_(static_cast<std::byte*>(::operator new(bytes + kSlack, kCacheLine))) {}
+    : size_(bytes + kSlack), data_(static_cast<std::byte*>(::operator new(size_, alignment_for(size_)))) {
+#ifdef MADV_HUGEPAGE
+  if (size_ >= kHugePage) ::madvise(data_, size_, MADV_HUGEPAGE);  // a wish: nothing depends on it
+#endif
+}
 
-HostMemory::~HostMemory() { ::operator delete(data_, kCacheLine); }
+HostMemory::~HostMemory() { ::operator delete(data_, alignment_for(size_)); }
 
 // The vector width is chosen here, once: otherwise the first stage would ask the machine again for every
 // tile.

@@ -19,7 +19,8 @@ class HostMemory : public Memory {
   std::byte* data() const { return data_; }
 
  private:
-  std::byte* data_;  // aligned to a cache line, with room for one vector past the end
+  std::size_t size_;
+  std::byte* data_;  // aligned to a cache line or more, with room for one vector past the end
 };
 
 // A device array of this backend as what it is: host memory.

@@ -57,6 +57,27 @@ HWY_INLINE LoadedGradients load_gradients(const ProjectedSplat* splats, const Sp
   return r;
 }
 
+// One Gaussian's coefficients: their gradient, and that of the basis they are weighed with.
+HWY_INLINE void coefficients_backward(Vec3f dL_dsum, const float* basis, const float* sh, std::size_t n,
+                                      float* dL_dsh, float* dL_dbasis) {
+  if (n % kLanes == 0) {  // as many coefficients as lanes, or a multiple: a vector of them at a time
+    const Lanes r(dL_dsum.x), g(dL_dsum.y), b(dL_dsum.z);
+    for (std::size_t k = 0; k < n; k += kLanes) {
+      const Vec3<Lanes> c = load3(sh + 3 * k);
+      const Lanes weight = load(basis + k);
+      store(c.x * r + c.y * g + c.z * b, dL_dbasis + k);
+      store3({weight * r, weight * g, weight * b}, dL_dsh + 3 * k);
+    }
+    return;
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    dL_dsh[3 * k] = dL_dsum.x * basis[k];
+    dL_dsh[3 * k + 1] = dL_dsum.y * basis[k];
+    dL_dsh[3 * k + 2] = dL_dsum.z * basis[k];
+    dL_dbasis[k] = sh[3 * k] * dL_dsum.x + sh[3 * k + 1] * dL_dsum.y + sh[3 * k + 2] * dL_dsum.z;
+  }
+}
+
 // Colour to coefficients; returns the gradient of the offset from the camera's centre.
 Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole& camera,
                            const Vec3<Lanes>& mean, const Vec3<Lanes>& color, const Vec3<Lanes>& dL_dcolor,
@@ -80,24 +101,21 @@ Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole&
   const Vec3<Lanes> dL_dsum =
       select(is_drawn,
              ML::color_from_harmonics_vjp({color.x - half, color.y - half, color.z - half}, dL_dcolor), none);
-  alignas(64) float channel[3][kLanes], dL_dbasis[16][kLanes];
+  alignas(64) float channel[3][kLanes];
   store(dL_dsum.x, channel[0]);
   store(dL_dsum.y, channel[1]);
   store(dL_dsum.z, channel[2]);
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const float r = channel[0][lane], gr = channel[1][lane], b = channel[2][lane];
-    const float* sh = g.sh + 3 * n * (first + lane);
-    float* to = out.sh + 3 * n * (first + lane);
-    for (std::size_t k = 0; k < n; ++k) {
-      const float weight = basis.b[lane][k];
-      to[3 * k] = r * weight;
-      to[3 * k + 1] = gr * weight;
-      to[3 * k + 2] = b * weight;
-      dL_dbasis[k][lane] = sh[3 * k] * r + sh[3 * k + 1] * gr + sh[3 * k + 2] * b;
-    }
-  }
+  BasisTable dL_dbasis;
+  for (int lane = 0; lane < kLanes; ++lane)
+    coefficients_backward({channel[0][lane], channel[1][lane], channel[2][lane]}, basis.b[lane],
+                          g.sh + 3 * n * (first + lane), n, out.sh + 3 * n * (first + lane),
+                          dL_dbasis.b[lane]);
   ML::HarmonicBasis dL_dlanes;
-  for (std::size_t k = 0; k < 16; ++k) dL_dlanes.b[k] = k < n ? load(dL_dbasis[k]) : zero;
+  alignas(64) float column[kLanes];
+  for (std::size_t k = 0; k < 16; ++k) {
+    for (int lane = 0; lane < kLanes; ++lane) column[lane] = k < n ? dL_dbasis.b[lane][k] : 0.0f;
+    dL_dlanes.b[k] = load(column);
+  }
   return ML::view_direction_vjp(offset, ML::harmonic_basis_vjp(g.sh_degree, direction, dL_dlanes));
 }
 

@@ -34,20 +34,29 @@ using D = hn::CappedTag<float, kTile>;  // at most a row of a tile
 using V = hn::Vec<D>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
 
-// 2^y for y <= 0, relative error 8e-8; any value where y < -126 (those lanes are not used).
-HWY_INLINE V exp2(D d, V y) {
-  const hn::RebindToSigned<D> di;
-  // Adding 1.5 * 2^23 rounds to an integer n, which then stands in the lowest bits.
-  const V magic = hn::Set(d, 12582912.0f);
-  const V shifted = hn::Add(y, magic);
-  const V f = hn::Sub(y, hn::Sub(shifted, magic));
+// 2^f for f in [-1/2, 1/2], relative error 8e-8.
+HWY_INLINE V exp2_fraction(D d, V f) {
   V p = hn::Set(d, 0.00132764722f);
   p = hn::MulAdd(p, f, hn::Set(d, 0.00967554133f));
   p = hn::MulAdd(p, f, hn::Set(d, 0.0555071327f));
   p = hn::MulAdd(p, f, hn::Set(d, 0.240221197f));
   p = hn::MulAdd(p, f, hn::Set(d, 0.693146967f));
-  p = hn::MulAdd(p, f, hn::Set(d, 1.00000007f));
+  return hn::MulAdd(p, f, hn::Set(d, 1.00000007f));
+}
+
+// 2^y for y <= 0; any value where y < -126 (those lanes are not used).
+HWY_INLINE V exp2(D d, V y) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  const __m512 n = _mm512_roundscale_ps(y.raw, 0);  // two instructions less than what Highway can say
+  return V{_mm512_scalef_ps(exp2_fraction(d, hn::Sub(y, V{n})).raw, n)};
+#else
+  const hn::RebindToSigned<D> di;
+  // Adding 1.5 * 2^23 rounds to an integer n, which then stands in the lowest bits.
+  const V magic = hn::Set(d, 12582912.0f);
+  const V shifted = hn::Add(y, magic);
+  const V p = exp2_fraction(d, hn::Sub(y, hn::Sub(shifted, magic)));
   return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+#endif
 }
 
 // Per splat: these are here, and not in tile.h, to be compiled for instructions that round.
@@ -65,11 +74,14 @@ HWY_INLINE FoldedSplat fold(const ProjectedSplat& p) {
 
 // Bit r is set when row r of the tile lies within the splat's reach.
 HWY_INLINE std::uint32_t rows_in_reach(const ProjectedSplat& p, int tile_y) {
-  float top = p.splat.mean_px.y - static_cast<float>(tile_y) - 0.5f;
-  float first = std::max(std::ceil(top - p.half_extent_px.y), 0.0f);
-  float last = std::min(std::floor(top + p.half_extent_px.y), static_cast<float>(kTile - 1));
-  if (!(first <= last)) return 0;
-  return (2u << static_cast<int>(last)) - (1u << static_cast<int>(first));
+  // Bounded, to fit an int; the clamps that a splat does often meet are on integers, where they cost no
+  // branch.
+  constexpr float kFar = 1e6f;
+  const float center = p.splat.mean_px.y - static_cast<float>(tile_y) - 0.5f;
+  const int above = static_cast<int>(std::ceil(std::max(center - p.half_extent_px.y, -kFar)));
+  const int below = static_cast<int>(std::floor(std::min(center + p.half_extent_px.y, kFar)));
+  const int first = std::max(above, 0), last = std::min(below, kTile - 1);
+  return first <= last ? (2u << last) - (1u << first) : 0;
 }
 
 // A splat's terms for one group of columns: y = constant + dy (slope + c dy).
@@ -114,30 +126,44 @@ HWY_INLINE std::uint32_t live_rows(D d, const float* transmittance) {
   return rows;
 }
 
-// One splat at one group of columns of one row.
+// One splat at one group of columns of one row: first whether it is drawn anywhere ...
+struct Candidate {
+  V y;
+  V front;  // transmittance in front of it
+  hn::Mask<D> drawn;
+};
+
+HWY_INLINE Candidate candidate(D d, const ColumnTerms& terms, V c, V dy, const float* transmittance) {
+  Candidate s;
+  s.front = hn::Load(d, transmittance);
+  s.y = exponent(terms, c, dy);
+  s.drawn = hn::And(hn::Ge(s.y, hn::Set(d, kMinExponent)), hn::Gt(s.front, hn::Zero(d)));
+  return s;
+}
+
+// ... then how much.
 struct Contribution {
-  V y, alpha;
-  V front;   // transmittance in front of it
+  V alpha;
   V weight;  // alpha * front, 0 where the splat is not drawn
 };
 
-// False when the splat is drawn nowhere in the group; else takes its weight off the transmittance.
-HWY_INLINE bool contribute(D d, const ColumnTerms& terms, V c, V dy, V max_exponent, float* transmittance,
-                           Contribution& out) {
-  out.front = hn::Load(d, transmittance);
-  out.y = exponent(terms, c, dy);
-  const auto drawn = hn::And(hn::Ge(out.y, hn::Set(d, kMinExponent)), hn::Gt(out.front, hn::Zero(d)));
-  if (hn::AllFalse(d, drawn)) return false;
-  out.alpha = exp2(d, hn::Min(out.y, max_exponent));
-  const V weight = hn::IfThenElseZero(drawn, hn::Mul(out.front, out.alpha));
-  const V after = hn::Sub(out.front, weight);
+// Takes the splat's weight off the transmittance.
+HWY_INLINE Contribution contribute(D d, const Candidate& s, V max_exponent, float* transmittance) {
+  Contribution out;
+  out.alpha = exp2(d, hn::Min(s.y, max_exponent));
+  const V weight = hn::IfThenElseZero(s.drawn, hn::Mul(s.front, out.alpha));
+  const V after = hn::Sub(s.front, weight);
   // A splat that would take a pixel under the limit finishes it (the sign says so) and is not blended.
   // Finished pixels come out as they were.
   const auto goes_on = hn::Ge(after, hn::Set(d, Math<float>::min_transmittance));
-  hn::Store(hn::IfThenElse(goes_on, after, hn::Or(out.front, hn::SignBit(d))), d, transmittance);
+  hn::Store(hn::IfThenElse(goes_on, after, hn::Or(s.front, hn::SignBit(d))), d, transmittance);
   out.weight = hn::IfThenElseZero(goes_on, weight);
-  return true;
+  return out;
 }
+
+// Rows are worked on in pairs, an even one and the next: half the branches, and two independent chains of
+// operations. Bit r of the result is set when row r or r + 1 is to be drawn, r even.
+HWY_INLINE std::uint32_t row_pairs(std::uint32_t rows) { return (rows | rows >> 1) & 0x5555; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace stipple
