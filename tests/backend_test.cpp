@@ -368,6 +368,47 @@ TEST_P(BackendTest, NothingToDrawGivesTheBackground) {
   }
 }
 
+TEST_P(BackendTest, GatherRepeatsDropsAndReorders) {
+  auto backend = make_backend(GetParam());
+  Gaussians g = random_cloud(100, 2, 70);
+  DeviceGaussians device = upload(*backend, g);
+  std::vector<std::uint32_t> rows = {99, 0, 0, 57, 3};
+  Gaussians picked = download(*backend, gather(*backend, device, DeviceArray<std::uint32_t>(*backend, rows)));
+  ASSERT_EQ(picked.size(), 5u);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(picked.mean[i], g.mean[rows[i]]);
+    EXPECT_EQ(picked.rotation[i], g.rotation[rows[i]]);
+    EXPECT_EQ(picked.logit_opacity[i], g.logit_opacity[rows[i]]);
+    for (int k = 0; k < 9; ++k) EXPECT_EQ(picked.sh[9 * i + k], g.sh[9 * rows[i] + k]);
+  }
+  std::vector<std::uint32_t> none;
+  EXPECT_EQ(gather(*backend, device, DeviceArray<std::uint32_t>(*backend, none)).size(), 0u);
+}
+
+TEST_P(BackendTest, ThreeMillionGaussiansWork) {
+#ifndef NDEBUG
+  GTEST_SKIP() << "only in release builds: it takes gigabytes with sanitizers";
+#endif
+  const std::size_t count = 3'000'000;
+  Gaussians g = random_cloud(count, 0, 71, {.spread = 3, .log_scale = -6});
+  View view{looking_down_z(1920, 1080, 1200), {}};
+  Rendering run(GetParam(), g, view);
+  FrameGradient dL = random_gradient(*run.backend, view, false);
+  Gradients gradients;
+  run.backward(view, dL, gradients);
+  Gaussians gradient = download(*run.backend, gradients.gaussians);
+  EXPECT_TRUE(all_finite(run.frame.color.download(*run.backend)));
+  EXPECT_TRUE(all_finite(gradient.mean));
+  // The last ones count as much as the first: no index has overflowed on the way to them.
+  auto seen = [&](std::size_t begin) {
+    return std::count_if(gradient.sh.begin() + static_cast<std::ptrdiff_t>(begin),
+                         gradient.sh.begin() + static_cast<std::ptrdiff_t>(begin + 10000),
+                         [](Vec3f v) { return !(v == Vec3f(0, 0, 0)); });
+  };
+  EXPECT_GT(seen(0), 500);
+  EXPECT_NEAR(static_cast<double>(seen(count - 10000)) / static_cast<double>(seen(0)), 1, 0.2);
+}
+
 TEST_P(BackendTest, AVeryWideImageWorks) {
   Gaussians g = random_cloud(2000, 0, 62, {.spread = 1});
   for (Vec3f& m : g.mean) m = {100 * m.x, 0.05f * m.y, m.z};

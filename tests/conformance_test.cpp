@@ -22,6 +22,87 @@ class Conformance : public testing::TestWithParam<std::tuple<std::string, int>> 
   const ConformanceScene& scene() const { return scenes()[std::get<1>(GetParam())]; }
 };
 
+// Every Gaussian's splat; a Gaussian at the very edge of being drawn may differ in that.
+TEST_P(Conformance, Project) {
+  const auto& [name, gaussians, view] = scene();
+  Rendering run(backend(), gaussians, view);
+  auto ours = run.projection.splat.download(*run.backend);
+  auto expected = reference_project(to_reference(gaussians, view));
+  std::size_t differ = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const Splat& s = ours[i].splat;
+    const auto& e = expected[i];
+    if ((s.opacity > 0) != (e.footprint.opacity > 0)) {
+      ++differ;
+      continue;
+    }
+    if (s.opacity == 0) continue;
+    auto expect_near = [&](double value, double reference, double scale, const char* what) {
+      EXPECT_NEAR(value, reference, 1e-4 * scale) << what << " of Gaussian " << i;
+    };
+    double size = e.footprint.half_extent_px.x + e.footprint.half_extent_px.y + 1;
+    expect_near(s.mean_px.x, e.splat.mean_px.x, size, "x");
+    expect_near(s.mean_px.y, e.splat.mean_px.y, size, "y");
+    double conic = e.splat.conic.x + e.splat.conic.z;
+    // A needle's conic is all cancellation.
+    double aspect = conic * conic / (e.splat.conic.x * e.splat.conic.z - e.splat.conic.y * e.splat.conic.y);
+    expect_near(s.conic.x, e.splat.conic.x, conic * (1 + 0.01 * aspect), "conic.x");
+    expect_near(s.conic.y, e.splat.conic.y, conic * (1 + 0.01 * aspect), "conic.y");
+    expect_near(s.conic.z, e.splat.conic.z, conic * (1 + 0.01 * aspect), "conic.z");
+    expect_near(s.opacity, e.splat.opacity, 1, "opacity");
+    expect_near(s.channels.x, e.splat.channels.x, 1, "red");
+    expect_near(s.channels.y, e.splat.channels.y, 1, "green");
+    expect_near(s.channels.z, e.splat.channels.z, 1, "blue");
+    expect_near(ours[i].depth, e.footprint.depth, e.footprint.depth, "depth");
+    expect_near(ours[i].half_extent_px.x, e.footprint.half_extent_px.x, size, "reach");
+  }
+  EXPECT_LE(static_cast<double>(differ), 1e-3 * static_cast<double>(ours.size()));
+}
+
+// Tiles list what is drawn in them, nearest first; every (Gaussian, tile) pair has its own emission.
+TEST_P(Conformance, Bin) {
+  const auto& [name, gaussians, view] = scene();
+  Rendering run(backend(), gaussians, view);
+  auto splats = run.projection.splat.download(*run.backend);
+  auto slots = run.bins.slot.download(*run.backend);
+  auto slot_begin = run.bins.slot_begin_from_tile.download(*run.backend);
+  auto emission_begin = run.bins.emission_begin_from_gaussian.download(*run.backend);
+  int columns = (view.camera.width_px + 15) / 16, rows = (view.camera.height_px + 15) / 16;
+  ASSERT_EQ(slot_begin.size(), static_cast<std::size_t>(columns * rows + 1));
+  ASSERT_EQ(emission_begin.size(), splats.size() + 1);
+  EXPECT_EQ(slot_begin.back(), slots.size());
+  EXPECT_EQ(emission_begin.back(), slots.size());
+
+  std::vector<char> emission_is_used(slots.size(), 0);
+  std::vector<std::vector<char>> is_listed(static_cast<std::size_t>(columns * rows));
+  for (int tile = 0; tile < columns * rows; ++tile) {
+    if (splats.size() <= 1000) is_listed[tile].assign(splats.size(), 0);
+    for (std::uint32_t k = slot_begin[tile]; k < slot_begin[tile + 1]; ++k) {
+      TileBins::Slot s = slots[k];
+      ASSERT_LT(s.gaussian, splats.size());
+      ASSERT_GE(s.emission, emission_begin[s.gaussian]);
+      ASSERT_LT(s.emission, emission_begin[s.gaussian + 1]);
+      ASSERT_FALSE(emission_is_used[s.emission]);
+      emission_is_used[s.emission] = 1;
+      if (!is_listed[tile].empty()) is_listed[tile][s.gaussian] = 1;
+      if (k == slot_begin[tile]) continue;
+      TileBins::Slot before = slots[k - 1];
+      float z = splats[s.gaussian].depth, z_before = splats[before.gaussian].depth;
+      ASSERT_TRUE(z_before < z || (z_before == z && before.gaussian < s.gaussian)) << "tile " << tile;
+    }
+  }
+  if (splats.size() > 1000) return;  // what follows visits every pixel for every Gaussian
+  for (int y = 0; y < view.camera.height_px; ++y)
+    for (int x = 0; x < view.camera.width_px; ++x)
+      for (std::size_t i = 0; i < splats.size(); ++i) {
+        Vec2f pixel(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f);
+        bool drawn = splats[i].splat.opacity > 0 &&
+                     Math<float>::alpha_at(splats[i].splat, pixel, view.options.alpha_max) > 0;
+        ASSERT_TRUE(!drawn || is_listed[y / 16 * columns + x / 16][i])
+            << "Gaussian " << i << " at " << x << ", " << y;
+      }
+}
+
 // Float and double may disagree on which side of a threshold (1/255, alpha_max, the early stop, the order of
 // two nearly equal depths) a contribution falls; that changes a pixel by up to about 1/255. Such pixels must
 // be rare.
@@ -90,9 +171,13 @@ TEST_P(Conformance, Gradients) {
         {dL_dcolor[i], dL_dcolor[n + i], dL_dcolor[2 * n + i], with_depth ? dL_ddepth[i] : 0.0f});
     dL.alpha.push_back(dL_dalpha[i]);
   }
-  Reference g = reference_backward(to_reference(gaussians, view), dL);
+  Reference inputs = to_reference(gaussians, view);
+  Vec3<double> unused(0, 0, 0);
+  auto dL_dsplat = reference_blend_backward(inputs, reference_project(inputs), dL, unused);
+  Reference g = reference_backward(inputs, dL);
   Gaussians ours = download(*run.backend, gradients.gaussians);
   double tolerance = 1e-3;
+  expect_close(gradients.splat.splat.download(*run.backend), dL_dsplat, "splat", tolerance);
   expect_close(ours.mean, g.mean, "mean", tolerance);
   expect_close(ours.log_scale, g.log_scale, "log_scale", tolerance);
   expect_close(ours.rotation, g.rotation, "rotation", tolerance);

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/backend_run.h"
+
 namespace stipple {
 namespace {
 
@@ -86,6 +88,83 @@ TEST_P(Fixtures, GradientsAgree) {
   expect_close(f, g.rotation, f.gradient.rotation, "rotation", tolerance);
   expect_close(f, g.logit_opacity, f.gradient.logit_opacity, "opacity", tolerance);
   expect_close(f, g.sh, f.gradient.sh, "sh", tolerance);
+}
+
+Gaussians to_gaussians(const Reference& s) {
+  Gaussians g = make_gaussians(s.mean.size(), s.sh_degree);
+  auto to_float = [](Vec3<double> v) {
+    return Vec3f(static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z));
+  };
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    g.mean[i] = to_float(s.mean[i]);
+    g.log_scale[i] = to_float(s.log_scale[i]);
+    Vec4<double> q = s.rotation[i];
+    g.rotation[i] = {static_cast<float>(q.x), static_cast<float>(q.y), static_cast<float>(q.z),
+                     static_cast<float>(q.w)};
+    g.logit_opacity[i] = static_cast<float>(s.logit_opacity[i]);
+  }
+  for (std::size_t i = 0; i < g.sh.size(); ++i) g.sh[i] = to_float(s.sh[i]);
+  return g;
+}
+
+View to_view(const Reference& s) {
+  View view;
+  Camera& c = view.camera;
+  for (int k = 0; k < 3; ++k)
+    for (int r = 0; r < 3; ++r)
+      c.camera_from_world.rotation[k][r] = static_cast<float>(s.camera.rotation[k][r]);
+  for (int k = 0; k < 3; ++k) {
+    c.camera_from_world.translation[k] = static_cast<float>(s.camera.translation[k]);
+    view.options.background[k] = static_cast<float>(s.background[k]);
+  }
+  c.focal_px = {static_cast<float>(s.camera.focal_px.x), static_cast<float>(s.camera.focal_px.y)};
+  c.center_px = {static_cast<float>(s.camera.center_px.x), static_cast<float>(s.camera.center_px.y)};
+  c.width_px = s.width();
+  c.height_px = s.height();
+  return view;
+}
+
+// The same through every backend, in float.
+TEST_P(Fixtures, BackendsAgree) {
+  Fixture f = load_fixture(GetParam());
+  Gaussians gaussians = to_gaussians(f.scene);
+  View view = to_view(f.scene);
+  Tolerance tolerance = tolerance_for(GetParam());
+  for (const std::string& name : backend_names()) {
+    Rendering run(name, gaussians, view);
+    auto color = run.frame.color.download(*run.backend);
+    std::size_t n = f.picture.channels.size();
+    double outliers = 0, sum = 0;
+    std::vector<float> dL_dcolor(3 * n);
+    for (std::size_t i = 0; i < n; ++i) {
+      Vec4<double> e = f.picture.channels[i], g = f.dL_dpicture.channels[i];
+      Vec3<double> d(color[i] - e.x, color[n + i] - e.y, color[2 * n + i] - e.z);
+      outliers += std::max({std::abs(d.x), std::abs(d.y), std::abs(d.z)}) > tolerance.pixel;
+      sum += dot(d, d) / 3;
+      dL_dcolor[i] = static_cast<float>(g.x);
+      dL_dcolor[n + i] = static_cast<float>(g.y);
+      dL_dcolor[2 * n + i] = static_cast<float>(g.z);
+    }
+    EXPECT_LE(outliers / static_cast<double>(n), tolerance.outliers) << name;
+    EXPECT_LE(std::sqrt(sum / static_cast<double>(n)), tolerance.rms) << name;
+
+    FrameGradient dL;
+    dL.color.upload(*run.backend, dL_dcolor);
+    Gradients gradients;
+    run.backward(view, dL, gradients);
+    Gaussians ours = download(*run.backend, gradients.gaussians);
+    Reference g = f.gradient;  // for its sizes
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      g.mean[i] = to_double(ours.mean[i]);
+      g.rotation[i] = {ours.rotation[i].x, ours.rotation[i].y, ours.rotation[i].z, ours.rotation[i].w};
+      g.logit_opacity[i] = ours.logit_opacity[i];
+    }
+    for (std::size_t i = 0; i < ours.sh.size(); ++i) g.sh[i] = to_double(ours.sh[i]);
+    expect_close(f, g.mean, f.gradient.mean, "mean", tolerance.gradient);
+    expect_close(f, g.rotation, f.gradient.rotation, "rotation", tolerance.gradient);
+    expect_close(f, g.logit_opacity, f.gradient.logit_opacity, "opacity", tolerance.gradient);
+    expect_close(f, g.sh, f.gradient.sh, "sh", tolerance.gradient);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, Fixtures, testing::ValuesIn(kFixtures),

@@ -131,7 +131,15 @@ class Backend : public Device {
 
   virtual void optimize(DeviceGaussians&, const DeviceGaussians& dL_dgaussians, const Projection&,
                         AdamMoments&, const AdamOptions&) = 0;
+
+  // to[i] = from[rows[i]], rows of this many bytes: what cloning, pruning and re-ordering Gaussians comes
+  // down to.
+  virtual void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
+                      Memory& to) = 0;
 };
+
+// The Gaussians in `rows`, in that order; a row may come more than once.
+DeviceGaussians gather(Backend& backend, const DeviceGaussians& from, const DeviceArray<std::uint32_t>& rows);
 
 // "cpu", or "best" for the fastest that this build and machine have. Throws Error naming what there is.
 std::unique_ptr<Backend> make_backend(std::string_view name);

@@ -33,6 +33,8 @@ class DeviceArray {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
+  static constexpr std::size_t kElementBytes = sizeof(T);
+
   DeviceArray() = default;
   DeviceArray(Device& device, std::span<const T> from) { upload(device, from); }
 

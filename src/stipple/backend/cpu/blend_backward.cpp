@@ -87,10 +87,12 @@ HWY_INLINE bool backward_rows(D d, const ColumnTerms& terms, V c, V dy, const V*
   const V next_dy = hn::Add(dy, hn::Set(d, 1.0f));
   const Candidate a = candidate(d, terms, c, dy, tile.transmittance + at);
   const Candidate b = candidate(d, terms, c, next_dy, tile.transmittance + at + kTile);
-  if (hn::AllFalse(d, hn::Or(a.drawn, b.drawn))) return false;
-  backward_row<kChannels, kAlpha>(d, a, color, dy, max_exponent, log2_alpha_max, at, tile, sums);
-  backward_row<kChannels, kAlpha>(d, b, color, next_dy, max_exponent, log2_alpha_max, at + kTile, tile, sums);
-  return true;
+  const bool in_a = !hn::AllFalse(d, a.drawn), in_b = !hn::AllFalse(d, b.drawn);
+  if (in_a) backward_row<kChannels, kAlpha>(d, a, color, dy, max_exponent, log2_alpha_max, at, tile, sums);
+  if (in_b)
+    backward_row<kChannels, kAlpha>(d, b, color, next_dy, max_exponent, log2_alpha_max, at + kTile, tile,
+                                    sums);
+  return in_a || in_b;
 }
 
 #if HWY_MAX_BYTES >= 16
