@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/core/parallel.h"
 
+#include <algorithm>
+
+// The thread sanitizer cannot see how TBB, which is not built for it, hands work from thread to thread, and
+// takes every hand-over for a race. In its build plain threads do the same work.
+#if defined(__SANITIZE_THREAD__)
+#define STIPPLE_PLAIN_THREADS 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define STIPPLE_PLAIN_THREADS 1
+#endif
+#endif
+
+#ifndef STIPPLE_PLAIN_THREADS
+
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
-
-#include <algorithm>
 
 namespace stipple {
 
@@ -27,3 +39,51 @@ void with_threads(int count, const std::function<void()>& body) {
 int thread_count() { return tbb::this_task_arena::max_concurrency(); }
 
 }  // namespace stipple
+
+#else
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace stipple {
+
+namespace {
+int threads = 4;
+}
+
+void parallel_ranges(std::size_t count, std::size_t grain,
+                     const std::function<void(std::size_t, std::size_t)>& body) {
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex mutex;
+  auto work = [&] {
+    try {
+      for (std::size_t begin; (begin = next.fetch_add(grain)) < count;)
+        body(begin, std::min(count, begin + grain));
+    } catch (...) {
+      std::lock_guard lock(mutex);
+      failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> workers;
+  for (int i = 1; i < threads; ++i) workers.emplace_back(work);
+  work();
+  for (std::thread& worker : workers) worker.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+void with_threads(int count, const std::function<void()>& body) {
+  int before = threads;
+  threads = count;
+  body();
+  threads = before;
+}
+
+int thread_count() { return threads; }
+
+}  // namespace stipple
+
+#endif
