@@ -21,8 +21,11 @@ struct BenchScene {
   float median_sigma_px;
 };
 
+// 2k, 165k and 1M are sizes that others have published times for; 12k at 265x473 is OpenSplat's first steps
+// on a capture, with about the distance between neighbours as size.
+
 inline const std::vector<BenchScene> kBenchScenes = {{"2k/136p", 2000, 245, 136, 4.0f},
-                                                     {"12k/473p", 12000, 265, 473, 4.0f},
+                                                     {"12k/473p", 12000, 265, 473, 3.0f},
                                                      {"165k/344p", 165000, 516, 344, 1.5f},
                                                      {"1M/720p", 1000000, 1280, 720, 1.5f}};
 
@@ -33,7 +36,7 @@ inline View bench_view(const BenchScene& scene) {
   view.camera.center_px = {static_cast<float>(scene.width) / 2, static_cast<float>(scene.height) / 2};
   view.camera.width_px = scene.width;
   view.camera.height_px = scene.height;
-  view.options.alpha_max = 0.999f;
+  view.options.alpha_max = 0.999f;  // as the other systems have it, and the timing prototype
   return view;
 }
 

@@ -3,6 +3,8 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
+#include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -60,12 +62,42 @@ class Workbench {
     auto splats = projection_.splat.download(*backend_);
     auto visible =
         std::count_if(splats.begin(), splats.end(), [](const auto& s) { return s.splat.opacity > 0; });
-    std::printf("# %s: %zu Gaussians, %dx%d, %td visible, %zu instances, %.1f MiB peak\n",
+    std::printf("# %s: %zu Gaussians, %dx%d, %td visible, %zu instances, %zu pairs, %.0f MiB peak\n",
                 scene_.name.c_str(), scene_.count, scene_.width, scene_.height, visible, bins_.slot.size(),
-                peak_MiB());
+                count_pairs(splats), peak_MiB());
+    std::fflush(stdout);
   }
 
  private:
+  // How often a splat is blended into a pixel.
+  std::size_t count_pairs(const std::vector<ProjectedSplat>& splats) const {
+    auto slots = bins_.slot.download(*backend_);
+    auto begin = bins_.slot_begin_from_tile.download(*backend_);
+    std::atomic<std::size_t> pairs = 0;
+    parallel_for(begin.size() - 1, [&](std::size_t tile) {
+      int x0 = static_cast<int>(tile % bins_.column_count) * 16,
+          y0 = static_cast<int>(tile / bins_.column_count) * 16;
+      std::size_t count = 0;
+      for (int y = y0; y < std::min(y0 + 16, scene_.height); ++y)
+        for (int x = x0; x < std::min(x0 + 16, scene_.width); ++x) {
+          float transmittance = 1;
+          Vec2f pixel(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f);
+          for (std::size_t k = begin[tile]; k < begin[tile + 1]; ++k) {
+            const ProjectedSplat& s = splats[slots[k].gaussian];
+            if (std::abs(s.splat.mean_px.y - pixel.y) > s.half_extent_px.y) continue;
+            if (std::abs(s.splat.mean_px.x - pixel.x) > s.half_extent_px.x) continue;
+            float alpha = Math<float>::alpha_at(s.splat, pixel, view_.options.alpha_max);
+            if (alpha == 0) continue;
+            if (Math<float>::finishes_pixel(transmittance, alpha)) break;
+            transmittance *= 1 - alpha;
+            ++count;
+          }
+        }
+      pairs += count;
+    });
+    return pairs;
+  }
+
   static double peak_MiB() {
     rusage usage;
     getrusage(RUSAGE_SELF, &usage);

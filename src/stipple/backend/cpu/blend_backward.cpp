@@ -20,12 +20,28 @@
 #define STIPPLE_BLEND_BACKWARD_ONCE
 namespace stipple {
 
-constexpr int kPartialSize = 12;  // floats
-enum PartialField { kRed, kGreen, kBlue, kM0, kMx, kMy, kMxx, kMxy, kMyy, kDepth };
+constexpr int kPartialSize = 16;  // floats: a cache line
+// Where the sums lie in it: in the order in which store_lane_sums() below brings them out.
+enum PartialField {
+  kRed = 0,
+  kGreen = 8,
+  kBlue = 4,
+  kDepth = 9,
+  kM0 = 12,
+  kMx = 2,
+  kMy = 10,
+  kMxx = 6,
+  kMxy = 14,
+  kMyy = 1
+};
 
-struct alignas(64) BackwardTile {
+// Loads whose addresses agree with a recent store's in the last 12 bits are taken for loads of what it
+// stored, and wait: the gap keeps every array that is read eight rows away, in that sense, from the two that
+// are written.
+struct alignas(4096) BackwardTile {
   float transmittance[kTilePixels];
-  float behind[kTilePixels];          // S
+  float behind[kTilePixels];  // S
+  float gap[kTilePixels / 2];
   float dL_dchannel[4][kTilePixels];  // red, green, blue, depth
   float dL_dalpha[kTilePixels];
 };
@@ -117,16 +133,42 @@ HWY_INLINE V4 sums_of_4(D4 d, V4 a, V4 b, V4 c, V4 e) {
 }
 #endif
 
-// Sums of `count` vectors over their lanes; count is a multiple of 4.
-HWY_INLINE void store_lane_sums(D d, const V* v, int count, float* out) {
-#if HWY_MAX_BYTES >= 16
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+// Each step adds up halves of two vectors' parts and puts the results into one, so that 16 lanes take four
+// steps.
+HWY_INLINE V merge_halves(D d, V a, V b) {
+  return hn::Add(hn::ConcatLowerLower(d, b, a), hn::ConcatUpperUpper(d, b, a));
+}
+HWY_INLINE V merge_blocks(V a, V b) {
+  return hn::Add(hn::OddEvenBlocks(b, a), hn::SwapAdjacentBlocks(hn::OddEvenBlocks(a, b)));
+}
+HWY_INLINE V merge_pairs(D d, V a, V b) {
+  const hn::Repartition<std::uint64_t, D> d64;
+  const auto a64 = hn::BitCast(d64, a), b64 = hn::BitCast(d64, b);
+  return hn::Add(hn::BitCast(d, hn::InterleaveLower(d64, a64, b64)),
+                 hn::BitCast(d, hn::InterleaveUpper(d64, a64, b64)));
+}
+HWY_INLINE V merge_lanes(V a, V b) { return hn::Add(hn::OddEven(b, a), hn::Shuffle2301(hn::OddEven(a, b))); }
+#endif
+
+// The sum of each field over its lanes.
+HWY_INLINE void store_lane_sums(D d, const V* field, float* out) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  const V zero = hn::Zero(d);
+  const V color =
+      merge_blocks(merge_halves(d, field[kRed], field[kGreen]), merge_halves(d, field[kBlue], field[kM0]));
+  const V moments =
+      merge_blocks(merge_halves(d, field[kMx], field[kMy]), merge_halves(d, field[kMxx], field[kMxy]));
+  const V others = merge_blocks(merge_halves(d, field[kMyy], field[kDepth]), zero);
+  hn::Store(merge_lanes(merge_pairs(d, color, moments), merge_pairs(d, others, zero)), d, out);
+#elif HWY_MAX_BYTES >= 16
   const D4 d4;
-  for (int i = 0; i < count; i += 4)
-    hn::StoreU(sums_of_4(d4, fold_to_4(d, v[i]), fold_to_4(d, v[i + 1]), fold_to_4(d, v[i + 2]),
-                         fold_to_4(d, v[i + 3])),
+  for (int i = 0; i < kPartialSize; i += 4)
+    hn::StoreU(sums_of_4(d4, fold_to_4(d, field[i]), fold_to_4(d, field[i + 1]), fold_to_4(d, field[i + 2]),
+                         fold_to_4(d, field[i + 3])),
                d4, out + i);
 #else
-  for (int i = 0; i < count; ++i) out[i] = hn::GetLane(hn::SumOfLanes(d, v[i]));
+  for (int i = 0; i < kPartialSize; ++i) out[i] = hn::GetLane(hn::SumOfLanes(d, field[i]));
 #endif
 }
 
@@ -187,7 +229,7 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
     }
     if (!any) continue;
     const std::size_t emission = slots[k].emission;
-    store_lane_sums(d, field, kPartialSize, &out.partial[kPartialSize * emission]);
+    store_lane_sums(d, field, &out.partial[kPartialSize * emission]);
     out.is_written[emission] = 1;
   }
 }

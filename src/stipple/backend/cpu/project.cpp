@@ -13,6 +13,20 @@ HWY_BEFORE_NAMESPACE();
 namespace stipple {
 namespace HWY_NAMESPACE {
 
+// One Gaussian's coefficients, each times its basis function.
+HWY_INLINE Vec3f weighted_sum(const float* sh, const float* basis, std::size_t n) {
+  if (n % kLanes == 0) {  // as many coefficients as lanes, or a multiple: a vector of them at a time
+    Vec3<Lanes> sum(Lanes(0), Lanes(0), Lanes(0));
+    for (std::size_t k = 0; k < n; k += kLanes) sum = sum + load3(sh + 3 * k) * load(basis + k);
+    const D d;
+    return {hn::GetLane(hn::SumOfLanes(d, sum.x.v)), hn::GetLane(hn::SumOfLanes(d, sum.y.v)),
+            hn::GetLane(hn::SumOfLanes(d, sum.z.v))};
+  }
+  Vec3f sum(0, 0, 0);
+  for (std::size_t k = 0; k < n; ++k) sum = sum + Vec3f(sh[3 * k], sh[3 * k + 1], sh[3 * k + 2]) * basis[k];
+  return sum;
+}
+
 // Colours of the lanes that are drawn; each Gaussian's coefficients are read in one go.
 void shade(const GaussianGroup& g, int first, const ML::Pinhole& camera, const Vec3<Lanes>& mean,
            ProjectedSplat* out) {
@@ -29,10 +43,7 @@ void shade(const GaussianGroup& g, int first, const ML::Pinhole& camera, const V
       color = {c[0], c[1], c[2]};
     } else {
       const float* sh = g.sh + 3 * g.sh_count * (first + lane);
-      float sum[3] = {0, 0, 0};
-      for (std::size_t k = 0; k < g.sh_count; ++k)
-        for (int c = 0; c < 3; ++c) sum[c] += sh[3 * k + c] * table.b[lane][k];
-      color = stipple::Math<float>::color_from_harmonics({sum[0], sum[1], sum[2]});
+      color = stipple::Math<float>::color_from_harmonics(weighted_sum(sh, table.b[lane], g.sh_count));
     }
     if (!stipple::Math<float>::is_drawable_color(color)) out[lane].splat.opacity = 0;
     out[lane].splat.channels = {color.x, color.y, color.z, out[lane].splat.channels.w};
