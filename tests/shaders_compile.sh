@@ -45,7 +45,7 @@ body='
   float alpha = alpha_at(s, vec2(x), settings.alpha_max);
   if (is_drawable_color(color) && !finishes_pixel(pixel.transmittance, alpha)) pixel = blend(pixel, s, alpha);
   Splat g = blend_vjp(1.0, x, s, vec2(x), settings.alpha_max, pixel.channels, 0.5);
-  TileRange columns = tile_columns(f, splat_tau(f.opacity), tile_rows(f, 9).begin, 9);
+  TileRange columns = tile_columns(f, splat_tau(log2_of(f.opacity)), tile_rows(f, 9).begin, 9);
   WindowMeans m; m.x = x; m.y = x; m.xx = x; m.yy = x; m.xy = ssim_window_weight(1);
   AdamRule rule; rule.rate = 0.1; rule.beta1 = 0.9; rule.beta2 = 0.999; rule.epsilon = 1e-8;
   rule.correction1 = 1.0; rule.correction2 = 1.0;

@@ -20,8 +20,12 @@ CONST(real, max_correlation, 0.9999995)       // of x and y on the screen, see b
 
 CONST(real, tau_slack, 1e-3)                  // so that rounding never cuts off what the test at the pixel keeps
 
-// The largest d^T Q d at which a splat of this opacity is still drawn.
-FN real splat_tau(real opacity) { return real(2) * log(real(255) * max(opacity, real(min_alpha))) + tau_slack; }
+// The largest d^T Q d at which a splat of this opacity is still drawn: 2 ln(255 o), from log o to the base 2.
+FN real splat_tau(real log2_opacity) {
+  return real(1.3862943611198906) * log2_opacity + real(11.082527090316852) + tau_slack;  // 2 ln 2, 2 ln 255
+}
+
+FN real log2_of(real x) { return log(x) * real(1.4426950408889634); }
 
 struct Conic {
   vec3 conic;         // (xx, xy, yy), 1 / px^2
@@ -107,7 +111,7 @@ FN Footprint footprint(Placed g, real opacity, Pinhole camera, RenderSettings se
   Projected s = project(g, camera);
   Conic c = conic_from_covariance(s.covariance_px2, settings.blur_px2);
   real o = settings.antialiased ? opacity * c.compensation : opacity;
-  real tau = splat_tau(o);
+  real tau = splat_tau(log2_of(max(o, real(min_alpha))));
   vec2 reach = vec2(sqrt(tau * (s.covariance_px2.x + settings.blur_px2)),
                     sqrt(tau * (s.covariance_px2.z + settings.blur_px2)));
   real det = determinant_of_blurred(bounded_covariance(s.covariance_px2), settings.blur_px2);

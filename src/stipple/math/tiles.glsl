@@ -39,7 +39,7 @@ FN real ellipse_x(vec3 conic, real tau, real dy, real sign) {
   return (sign * sqrt(max(root, real(0))) - conic.y * dy) / conic.x;
 }
 
-// tau = splat_tau(s.opacity): the same for all rows.
+// tau: splat_tau() of its opacity, the same for all rows.
 FN TileRange tile_columns(Footprint s, real tau, int row, int column_count) {
   real low_dy = real(row * tile_size_px) + real(0.5) - s.mean_px.y;
   real high_dy = low_dy + real(tile_size_px - 1);

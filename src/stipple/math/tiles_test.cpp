@@ -39,7 +39,7 @@ TEST(Tiles, AreExactlyThoseInWhichASplatIsDrawn) {
     if (s.opacity == 0) continue;
     F::TileRange rows = F::tile_rows(s, kRows);
     for (int row = 0; row < kRows; ++row) {
-      F::TileRange columns = F::tile_columns(s, F::splat_tau(s.opacity), row, kColumns);
+      F::TileRange columns = F::tile_columns(s, F::splat_tau(F::log2_of(s.opacity)), row, kColumns);
       for (int column = 0; column < kColumns; ++column) {
         bool listed = row >= rows.begin && row < rows.end && column >= columns.begin && column < columns.end;
         bool needed = is_drawn_in(s, column, row);

@@ -64,7 +64,7 @@ void count_chunk(std::span<const ProjectedSplat> splats, std::size_t begin, std:
     if (splats[i].splat.opacity == 0) continue;
     M::Footprint f = footprint_of(splats[i]);
     M::TileRange r = M::tile_rows(f, rows);
-    float tau = M::splat_tau(f.opacity);
+    float tau = M::splat_tau(splats[i].log2_opacity);
     for (int row = r.begin; row < r.end; ++row) {
       M::TileRange c = M::tile_columns(f, tau, row, columns);
       if (c.end <= c.begin) continue;

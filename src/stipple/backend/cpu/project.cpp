@@ -76,7 +76,7 @@ void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& 
                               f.depth,
                               f.half_extent_px.x,
                               f.half_extent_px.y,
-                              log(f.opacity) * Lanes(1.44269504f)};
+                              ML::log2_of(f.opacity)};
     alignas(64) float rows[14][kLanes];
     for (int i = 0; i < 14; ++i) store(fields[i], rows[i]);
     for (int lane = 0; lane < kLanes; ++lane) {
