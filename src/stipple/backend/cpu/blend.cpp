@@ -25,14 +25,14 @@ namespace HWY_NAMESPACE {
 
 // One splat into one group of columns of a pair of rows; at is the place of the first in the tile.
 template <int kChannels>
-HWY_INLINE void blend_rows(D d, const ColumnTerms& terms, V c, V dy, const V* color, V max_exponent, int at,
-                           BlendTile& tile) {
+HWY_INLINE void blend_rows(D d, const TileConstants& constants, const ColumnTerms& terms, V c, V dy,
+                           const V* color, V max_exponent, int at, BlendTile& tile) {
   float *upper = tile.transmittance + at, *lower = upper + kTile;
-  const Candidate a = candidate(d, terms, c, dy, upper);
-  const Candidate b = candidate(d, terms, c, hn::Add(dy, hn::Set(d, 1.0f)), lower);
+  const Candidate a = candidate(d, constants, terms, c, dy, upper);
+  const Candidate b = candidate(d, constants, terms, c, hn::Add(dy, constants.one), lower);
   if (hn::AllFalse(d, hn::Or(a.drawn, b.drawn))) return;
-  const V weight_a = contribute(d, a, max_exponent, upper).weight;
-  const V weight_b = contribute(d, b, max_exponent, lower).weight;
+  const V weight_a = contribute(d, constants, a, max_exponent, upper).weight;
+  const V weight_b = contribute(d, constants, b, max_exponent, lower).weight;
   for (int k = 0; k < kChannels; ++k) {
     float* channel = tile.channel[k] + at;
     hn::Store(hn::MulAdd(weight_a, color[k], hn::Load(d, channel)), d, channel);
@@ -45,6 +45,7 @@ void blend_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins
                 const TilePlace& place, float max_alpha, BlendTile& tile) {
   const D d;
   const float log2_alpha_max = std::log2(max_alpha);
+  const TileConstants constants(d);
   const ColumnCenters columns(d, place.x);
   std::uint32_t live = live_rows(d, tile.transmittance);
   for (std::size_t k = 0; k < slots.size(); ++k) {
@@ -64,8 +65,8 @@ void blend_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins
       const ColumnTerms terms = column_terms(d, s, columns.px[x / kLanes]);
       for (std::uint32_t left = pairs; left != 0; left &= left - 1) {
         const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
-        blend_rows<kChannels>(d, terms, c, row_dy(d, first_dy, row), color, max_exponent, kTile * row + x,
-                              tile);
+        blend_rows<kChannels>(d, constants, terms, c, row_dy(d, first_dy, row), color, max_exponent,
+                              kTile * row + x, tile);
       }
     }
   }

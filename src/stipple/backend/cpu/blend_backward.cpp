@@ -63,20 +63,20 @@ struct RowSums {  // over rows, column by column
 };
 
 // 1 / x for x in [0.001, 1], to nearly full precision.
-HWY_INLINE V reciprocal(D d, V x) {
+HWY_INLINE V reciprocal(const TileConstants& k, V x) {
 #if HWY_TARGET <= HWY_AVX3
   const V r = hn::ApproximateReciprocal(x);  // 14 bits; one step of Newton's method doubles them
-  return hn::Mul(r, hn::NegMulAdd(x, r, hn::Set(d, 2.0f)));
+  return hn::Mul(r, hn::NegMulAdd(x, r, hn::Add(k.one, k.one)));
 #else
-  return hn::Div(hn::Set(d, 1.0f), x);
+  return hn::Div(k.one, x);
 #endif
 }
 
 // One row's share of the splat's sums.
 template <int kChannels, bool kAlpha>
-HWY_INLINE void backward_row(D d, const Candidate& s, const V* color, V dy, V max_exponent, V log2_alpha_max,
-                             int at, BackwardTile& tile, RowSums& sums) {
-  const Contribution c = contribute(d, s, max_exponent, tile.transmittance + at);
+HWY_INLINE void backward_row(D d, const TileConstants& constants, const Candidate& s, const V* color, V dy,
+                             V max_exponent, V log2_alpha_max, int at, BackwardTile& tile, RowSums& sums) {
+  const Contribution c = contribute(d, constants, s, max_exponent, tile.transmittance + at);
   V p = kAlpha ? hn::Load(d, tile.dL_dalpha + at) : hn::Zero(d);
   for (int k = 0; k < kChannels; ++k) {
     const V g = hn::Load(d, tile.dL_dchannel[k] + at);
@@ -86,9 +86,9 @@ HWY_INLINE void backward_row(D d, const Candidate& s, const V* color, V dy, V ma
   const V behind = hn::NegMulAdd(c.weight, p, hn::Load(d, tile.behind + at));
   hn::Store(behind, d, tile.behind + at);
   const V dL_dalpha =
-      hn::MulSub(s.front, p, hn::Mul(behind, reciprocal(d, hn::Sub(hn::Set(d, 1.0f), c.alpha))));
+      hn::MulSub(s.front, p, hn::Mul(behind, reciprocal(constants, hn::Sub(constants.one, c.alpha))));
   // Where it is not drawn the weight is 0; a clamped alpha is a constant.
-  const auto varies = hn::And(hn::Gt(c.weight, hn::Zero(d)), hn::Lt(s.y, log2_alpha_max));
+  const auto varies = hn::And(hn::Gt(c.weight, constants.zero), hn::Lt(s.y, log2_alpha_max));
   const V q = hn::IfThenElseZero(varies, hn::Mul(c.alpha, dL_dalpha));
   const V qy = hn::Mul(q, dy);
   sums.q = hn::Add(sums.q, q);
@@ -98,16 +98,18 @@ HWY_INLINE void backward_row(D d, const Candidate& s, const V* color, V dy, V ma
 
 // A pair of rows; false when the splat is drawn in neither.
 template <int kChannels, bool kAlpha>
-HWY_INLINE bool backward_rows(D d, const ColumnTerms& terms, V c, V dy, const V* color, V max_exponent,
-                              V log2_alpha_max, int at, BackwardTile& tile, RowSums& sums) {
-  const V next_dy = hn::Add(dy, hn::Set(d, 1.0f));
-  const Candidate a = candidate(d, terms, c, dy, tile.transmittance + at);
-  const Candidate b = candidate(d, terms, c, next_dy, tile.transmittance + at + kTile);
+HWY_INLINE bool backward_rows(D d, const TileConstants& constants, const ColumnTerms& terms, V c, V dy,
+                              const V* color, V max_exponent, V log2_alpha_max, int at, BackwardTile& tile,
+                              RowSums& sums) {
+  const V next_dy = hn::Add(dy, constants.one);
+  const Candidate a = candidate(d, constants, terms, c, dy, tile.transmittance + at);
+  const Candidate b = candidate(d, constants, terms, c, next_dy, tile.transmittance + at + kTile);
   const bool in_a = !hn::AllFalse(d, a.drawn), in_b = !hn::AllFalse(d, b.drawn);
-  if (in_a) backward_row<kChannels, kAlpha>(d, a, color, dy, max_exponent, log2_alpha_max, at, tile, sums);
+  if (in_a)
+    backward_row<kChannels, kAlpha>(d, constants, a, color, dy, max_exponent, log2_alpha_max, at, tile, sums);
   if (in_b)
-    backward_row<kChannels, kAlpha>(d, b, color, next_dy, max_exponent, log2_alpha_max, at + kTile, tile,
-                                    sums);
+    backward_row<kChannels, kAlpha>(d, constants, b, color, next_dy, max_exponent, log2_alpha_max, at + kTile,
+                                    tile, sums);
   return in_a || in_b;
 }
 
@@ -196,6 +198,7 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
   const V zero = hn::Zero(d);
   const float log2_alpha_max = std::log2(max_alpha);
   const V vlog2_alpha_max = hn::Set(d, log2_alpha_max);
+  const TileConstants constants(d);
   const ColumnCenters columns(d, place.x);
   std::uint32_t live = live_rows(d, tile.transmittance);
   for (std::size_t k = 0; k < slots.size(); ++k) {
@@ -222,8 +225,8 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
       RowSums sums{{zero, zero, zero, zero}, zero, zero, zero};
       for (std::uint32_t left = pairs; left != 0; left &= left - 1) {
         const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
-        any |= backward_rows<kChannels, kAlpha>(d, terms, c, row_dy(d, first_dy, row), color, max_exponent,
-                                                vlog2_alpha_max, kTile * row + x, tile, sums);
+        any |= backward_rows<kChannels, kAlpha>(d, constants, terms, c, row_dy(d, first_dy, row), color,
+                                                max_exponent, vlog2_alpha_max, kTile * row + x, tile, sums);
       }
       add_columns<kChannels>(d, sums, terms.dx, field);
     }

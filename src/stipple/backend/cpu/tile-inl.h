@@ -34,27 +34,42 @@ using D = hn::CappedTag<float, kTile>;  // at most a row of a tile
 using V = hn::Vec<D>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
 
-// 2^f for f in [-1/2, 1/2], relative error 8e-8.
-HWY_INLINE V exp2_fraction(D d, V f) {
-  V p = hn::Set(d, 0.00132764722f);
-  p = hn::MulAdd(p, f, hn::Set(d, 0.00967554133f));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.0555071327f));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.240221197f));
-  p = hn::MulAdd(p, f, hn::Set(d, 0.693146967f));
-  return hn::MulAdd(p, f, hn::Set(d, 1.00000007f));
+// The vectors that are the same for all splats. Formed once per tile: left to itself, the compiler would load
+// them anew for every splat.
+struct TileConstants {
+  V min_exponent, min_transmittance, sign, zero, one, exp2_polynomial[6];
+
+  HWY_INLINE explicit TileConstants(D d)
+      : min_exponent(hn::Set(d, kMinExponent)),
+        min_transmittance(hn::Set(d, Math<float>::min_transmittance)),
+        sign(hn::SignBit(d)),
+        zero(hn::Zero(d)),
+        one(hn::Set(d, 1.0f)) {
+    // 2^f for f in [-1/2, 1/2], relative error 8e-8.
+    const float coefficients[6] = {0.00132764722f, 0.00967554133f, 0.0555071327f,
+                                   0.240221197f,   0.693146967f,   1.00000007f};
+    for (int i = 0; i < 6; ++i) exp2_polynomial[i] = hn::Set(d, coefficients[i]);
+  }
+};
+
+HWY_INLINE V exp2_fraction(const TileConstants& k, V f) {
+  V p = k.exp2_polynomial[0];
+  for (int i = 1; i < 6; ++i) p = hn::MulAdd(p, f, k.exp2_polynomial[i]);
+  return p;
 }
 
 // 2^y for y <= 0; any value where y < -126 (those lanes are not used).
-HWY_INLINE V exp2(D d, V y) {
+HWY_INLINE V exp2(D d, const TileConstants& k, V y) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
   const __m512 n = _mm512_roundscale_ps(y.raw, 0);  // two instructions less than what Highway can say
-  return V{_mm512_scalef_ps(exp2_fraction(d, hn::Sub(y, V{n})).raw, n)};
+  (void)d;
+  return V{_mm512_scalef_ps(exp2_fraction(k, hn::Sub(y, V{n})).raw, n)};
 #else
   const hn::RebindToSigned<D> di;
   // Adding 1.5 * 2^23 rounds to an integer n, which then stands in the lowest bits.
   const V magic = hn::Set(d, 12582912.0f);
   const V shifted = hn::Add(y, magic);
-  const V p = exp2_fraction(d, hn::Sub(y, hn::Sub(shifted, magic)));
+  const V p = exp2_fraction(k, hn::Sub(y, hn::Sub(shifted, magic)));
   return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 #endif
 }
@@ -133,11 +148,12 @@ struct Candidate {
   hn::Mask<D> drawn;
 };
 
-HWY_INLINE Candidate candidate(D d, const ColumnTerms& terms, V c, V dy, const float* transmittance) {
+HWY_INLINE Candidate candidate(D d, const TileConstants& k, const ColumnTerms& terms, V c, V dy,
+                               const float* transmittance) {
   Candidate s;
   s.front = hn::Load(d, transmittance);
   s.y = exponent(terms, c, dy);
-  s.drawn = hn::And(hn::Ge(s.y, hn::Set(d, kMinExponent)), hn::Gt(s.front, hn::Zero(d)));
+  s.drawn = hn::And(hn::Ge(s.y, k.min_exponent), hn::Gt(s.front, k.zero));
   return s;
 }
 
@@ -148,15 +164,16 @@ struct Contribution {
 };
 
 // Takes the splat's weight off the transmittance.
-HWY_INLINE Contribution contribute(D d, const Candidate& s, V max_exponent, float* transmittance) {
+HWY_INLINE Contribution contribute(D d, const TileConstants& k, const Candidate& s, V max_exponent,
+                                   float* transmittance) {
   Contribution out;
-  out.alpha = exp2(d, hn::Min(s.y, max_exponent));
+  out.alpha = exp2(d, k, hn::Min(s.y, max_exponent));
   const V weight = hn::IfThenElseZero(s.drawn, hn::Mul(s.front, out.alpha));
   const V after = hn::Sub(s.front, weight);
   // A splat that would take a pixel under the limit finishes it (the sign says so) and is not blended.
   // Finished pixels come out as they were.
-  const auto goes_on = hn::Ge(after, hn::Set(d, Math<float>::min_transmittance));
-  hn::Store(hn::IfThenElse(goes_on, after, hn::Or(s.front, hn::SignBit(d))), d, transmittance);
+  const auto goes_on = hn::Ge(after, k.min_transmittance);
+  hn::Store(hn::IfThenElse(goes_on, after, hn::Or(s.front, k.sign)), d, transmittance);
   out.weight = hn::IfThenElseZero(goes_on, weight);
   return out;
 }
