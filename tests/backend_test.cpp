@@ -280,6 +280,47 @@ TEST_P(BackendTest, OptimizeLeavesTheUnseenAloneWhenAsked) {
   EXPECT_LT(seen, 40);
 }
 
+TEST_P(BackendTest, ProjectBackwardOptimizeIsTheTwoStages) {
+  for (int degree : {0, 2, 3})
+    for (bool visible_only : {false, true}) {
+      Gaussians g = random_cloud(1003, degree, 45, {.spread = 2.0f});
+      for (std::size_t i = 300; i < 400; ++i) g.mean[i].z = -100;  // whole groups that are not seen
+      View view{looking_down_z(60, 45, 50), {.antialiased = true}};
+      Rendering apart(GetParam(), g, view), fused(GetParam(), g, view);
+      AdamMoments moments_apart{zeros_like(*apart.backend, apart.gaussians),
+                                zeros_like(*apart.backend, apart.gaussians)};
+      AdamMoments moments_fused{zeros_like(*fused.backend, fused.gaussians),
+                                zeros_like(*fused.backend, fused.gaussians)};
+      AdamOptions o{.mean = 0.01f,
+                    .log_scale = 0.02f,
+                    .rotation = 0.03f,
+                    .logit_opacity = 0.04f,
+                    .sh_base = 0.05f,
+                    .sh_rest = 0.06f,
+                    .visible_only = visible_only};
+      for (o.step = 1; o.step <= 2; ++o.step) {
+        apart.render(view);
+        fused.render(view);
+        FrameGradient dL = random_gradient(*apart.backend, view);
+        Gradients gradients;
+        apart.backward(view, dL, gradients);
+        apart.backend->optimize(apart.gaussians, gradients.gaussians, apart.projection, moments_apart, o);
+        SplatGradient dL_dsplat;
+        fused.backend->blend_backward(fused.projection, fused.bins, view, fused.frame, dL, dL_dsplat);
+        fused.backend->project_backward_optimize(fused.gaussians, view, fused.projection, dL_dsplat,
+                                                 moments_fused, o);
+      }
+      auto same = [&](const DeviceGaussians& a, const DeviceGaussians& b) {
+        Gaussians of_apart = download(*apart.backend, a), of_fused = download(*fused.backend, b);
+        for_each_parameter([](int, const auto& x, const auto& y) { EXPECT_TRUE(same_bits(x, y)); }, of_apart,
+                           of_fused);
+      };
+      same(apart.gaussians, fused.gaussians);
+      same(moments_apart.first, moments_fused.first);
+      same(moments_apart.second, moments_fused.second);
+    }
+}
+
 TEST_P(BackendTest, TheSameBitsForAnyNumberOfThreads) {
   Gaussians g = random_cloud(5000, 2, 50, {.spread = 2.5f});
   View view{looking_down_z(245, 136, 150), {.depth = DepthOutput::kExpected}};

@@ -132,6 +132,11 @@ class Backend : public Device {
   virtual void optimize(DeviceGaussians&, const DeviceGaussians& dL_dgaussians, const Projection&,
                         AdamMoments&, const AdamOptions&) = 0;
 
+  // project_backward and optimize in one, with the bits that the two would give: for training, where nothing
+  // else reads the gradients of the parameters, which are the bulk of a step's memory traffic.
+  virtual void project_backward_optimize(DeviceGaussians&, const View&, const Projection&,
+                                         const SplatGradient&, AdamMoments&, const AdamOptions&) = 0;
+
   // to[i] = from[rows[i]], rows of this many bytes: what cloning, pruning and re-ordering Gaussians comes
   // down to.
   virtual void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,

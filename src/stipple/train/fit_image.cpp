@@ -93,10 +93,8 @@ float ImageFit::step() {
   forward();
   float loss = backend_.loss(frame_, target_, options_.ssim_weight, dL_dframe_);
   backend_.blend_backward(projection_, bins_, view_, frame_, dL_dframe_, dL_dsplat_);
-  backend_.project_backward(gaussians_, precomputed_, view_, projection_, dL_dsplat_, dL_dgaussians_,
-                            dL_dprecomputed_, nullptr);
   ++step_;
-  backend_.optimize(gaussians_, dL_dgaussians_, projection_, moments_, rates());
+  backend_.project_backward_optimize(gaussians_, view_, projection_, dL_dsplat_, moments_, rates());
   keep_on_plane();
   return loss;
 }

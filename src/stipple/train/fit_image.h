@@ -37,9 +37,9 @@ class ImageFit {
   FitOptions options_;
   View view_;
   LossTarget target_;
-  DeviceGaussians gaussians_, dL_dgaussians_;
+  DeviceGaussians gaussians_;
   AdamMoments moments_;
-  Precomputed precomputed_, dL_dprecomputed_;
+  Precomputed precomputed_;
   Projection projection_;
   TileBins bins_;
   Frame frame_;

@@ -57,6 +57,8 @@ class CpuBackend : public Backend {
                         CameraGradient* dL_dcamera) override;
   void optimize(DeviceGaussians&, const DeviceGaussians& dL_dgaussians, const Projection&, AdamMoments&,
                 const AdamOptions&) override;
+  void project_backward_optimize(DeviceGaussians&, const View&, const Projection&, const SplatGradient&,
+                                 AdamMoments&, const AdamOptions&) override;
   void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
               Memory& to) override;
 

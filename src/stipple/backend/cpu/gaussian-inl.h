@@ -47,11 +47,9 @@ struct alignas(64) BasisTable {
 
 // The harmonics' basis for each lane, turned to be read lane by lane.
 HWY_INLINE void store_basis(const ML::HarmonicBasis& basis, int count, BasisTable& table) {
-  alignas(64) float column[kLanes];
-  for (int k = 0; k < count; ++k) {
-    store(basis.b[k], column);
-    for (int lane = 0; lane < kLanes; ++lane) table.b[lane][k] = column[lane];
-  }
+  Lanes columns[16];
+  for (int k = 0; k < 16; ++k) columns[k] = k < count ? basis.b[k] : Lanes(0);
+  store_transposed(columns, table.b[0]);
 }
 
 }  // namespace HWY_NAMESPACE

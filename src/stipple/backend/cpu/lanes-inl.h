@@ -105,6 +105,34 @@ HWY_INLINE void store4(const Vec4<Lanes>& a, float* to) {
   hn::StoreInterleaved4(a.x.v, a.y.v, a.z.v, a.w.v, D(), to);
 }
 
+// kLanes rows of 16 floats out of memory, as 16 columns. Two rounds of reading every fourth float are every
+// sixteenth: float 4q + j of row r is float 4r + q of those that the first round puts into part j.
+HWY_INLINE void load_transposed(const float* rows, Lanes (&columns)[16]) {
+  alignas(64) float part[4][4 * kLanes];
+  for (int k = 0; k < 4; ++k) {
+    const Vec4<Lanes> v = load4(rows + 4 * kLanes * k);
+    store(v.x, part[0] + kLanes * k);
+    store(v.y, part[1] + kLanes * k);
+    store(v.z, part[2] + kLanes * k);
+    store(v.w, part[3] + kLanes * k);
+  }
+  for (int j = 0; j < 4; ++j) {
+    const Vec4<Lanes> v = load4(part[j]);
+    columns[j] = v.x;
+    columns[4 + j] = v.y;
+    columns[8 + j] = v.z;
+    columns[12 + j] = v.w;
+  }
+}
+HWY_INLINE void store_transposed(const Lanes (&columns)[16], float* rows) {
+  alignas(64) float part[4][4 * kLanes];
+  for (int j = 0; j < 4; ++j) store4({columns[j], columns[4 + j], columns[8 + j], columns[12 + j]}, part[j]);
+  for (int k = 0; k < 4; ++k) {
+    const int at = kLanes * k;
+    store4({load(part[0] + at), load(part[1] + at), load(part[2] + at), load(part[3] + at)}, rows + 4 * at);
+  }
+}
+
 // The same camera and settings in every lane.
 template <class Pinhole>
 HWY_INLINE Math<Lanes>::Pinhole broadcast_camera(const Pinhole& c) {

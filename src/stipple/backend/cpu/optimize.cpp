@@ -3,7 +3,7 @@
 // four arrays in and three out, and is as fast as the memory.
 #include <cmath>
 
-#include "stipple/backend/cpu/cpu_backend.h"
+#include "stipple/backend/cpu/parameter_step.h"
 #include "stipple/core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,53 +12,35 @@
 // after foreach_target.h
 #include "stipple/backend/cpu/lanes-inl.h"
 
-#ifndef STIPPLE_OPTIMIZE_ONCE
-#define STIPPLE_OPTIMIZE_ONCE
-namespace stipple {
-
-// Rates by position in a Gaussian's floats; a pattern this long repeats the rates of 16 Gaussians of any
-// group, and a multiple of every vector width.
-constexpr std::size_t kPatternGaussians = 16;
-
-struct ParameterGroup {  // one parameter array as plain floats
-  float* value;
-  const float* gradient;
-  float *first_moment, *second_moment;
-  std::size_t per_gaussian;    // floats
-  std::vector<float> pattern;  // rates of kPatternGaussians Gaussians, and room to load past the end
-};
-
-}  // namespace stipple
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace stipple {
 namespace HWY_NAMESPACE {
 
 using ML = Math<Lanes>;
 
-// Parameters [begin, end); begin is the first of a Gaussian whose index is a multiple of kPatternGaussians,
-// or the range lies within one Gaussian.
-void adam_range(const ParameterGroup& g, std::size_t begin, std::size_t end,
+// Parameters [begin, end) and their gradients; begin is the first of a Gaussian whose index is a multiple of
+// kMaxGroup, or the range lies within one Gaussian.
+void adam_range(const AdamStep::Group& g, std::size_t begin, std::size_t end, const float* gradient,
                 const stipple::Math<float>::AdamRule& rule) {
   ML::AdamRule r{0, rule.beta1, rule.beta2, rule.epsilon, rule.correction1, rule.correction2};
-  const std::size_t period = g.per_gaussian * kPatternGaussians;
+  const std::size_t period = g.per_gaussian * kMaxGroup;
   std::size_t phase = begin % period, i = begin;
   for (; i + kLanes <= end; i += kLanes) {
-    r.rate = load(&g.pattern[phase]);
+    r.rate = load(&g.rates[phase]);
     phase += kLanes;
     if (phase >= period) phase -= period;
-    const ML::AdamParameter p = ML::adam(
-        {load(g.value + i), load(g.first_moment + i), load(g.second_moment + i)}, load(g.gradient + i), r);
+    const ML::AdamParameter p =
+        ML::adam({load(g.value + i), load(g.first_moment + i), load(g.second_moment + i)},
+                 load(gradient + (i - begin)), r);
     store(p.value, g.value + i);
     store(p.first_moment, g.first_moment + i);
     store(p.second_moment, g.second_moment + i);
   }
   for (; i < end; ++i) {
     stipple::Math<float>::AdamRule one = rule;
-    one.rate = g.pattern[i % period];
-    const auto p =
-        stipple::Math<float>::adam({g.value[i], g.first_moment[i], g.second_moment[i]}, g.gradient[i], one);
+    one.rate = g.rates[i % period];
+    const auto p = stipple::Math<float>::adam({g.value[i], g.first_moment[i], g.second_moment[i]},
+                                              gradient[i - begin], one);
     g.value[i] = p.value;
     g.first_moment[i] = p.first_moment;
     g.second_moment[i] = p.second_moment;
@@ -76,53 +58,82 @@ HWY_EXPORT(adam_range);
 
 namespace {
 
+// The rates of kMaxGroup Gaussians by position in their floats: a multiple of every vector width.
 std::vector<float> rate_pattern(std::size_t per_gaussian, std::size_t base_count, float base, float rest) {
-  std::vector<float> pattern((kPatternGaussians + 1) * per_gaussian + kPatternGaussians);
-  for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = i % per_gaussian < base_count ? base : rest;
-  return pattern;
+  std::vector<float> rates((kMaxGroup + 1) * per_gaussian + kMaxGroup);
+  for (std::size_t i = 0; i < rates.size(); ++i) rates[i] = i % per_gaussian < base_count ? base : rest;
+  return rates;
 }
 
 template <class T>
-ParameterGroup group(DeviceArray<T>& value, const DeviceArray<T>& gradient, DeviceArray<T>& first,
-                     DeviceArray<T>& second, float rate, std::size_t elements = 1, float rest = 0) {
-  constexpr std::size_t floats = sizeof(T) / sizeof(float);
-  auto as_floats = [](auto span) { return reinterpret_cast<float*>(span.data()); };
-  return {as_floats(host(value)), reinterpret_cast<const float*>(host(gradient).data()),
-          as_floats(host(first)), as_floats(host(second)),
-          elements * floats,      rate_pattern(elements * floats, floats, rate, rest)};
+float* floats(DeviceArray<T>& array) {
+  return reinterpret_cast<float*>(host(array).data());
+}
+
+template <class T>
+AdamStep::Group group(DeviceArray<T>& value, DeviceArray<T>& first, DeviceArray<T>& second,
+                      float* ParameterGradient::*gradient, float rate, std::size_t elements = 1,
+                      float rest = 0) {
+  constexpr std::size_t kFloats = sizeof(T) / sizeof(float);
+  return {floats(value),      floats(first), floats(second),
+          elements * kFloats, gradient,      rate_pattern(elements * kFloats, kFloats, rate, rest)};
 }
 
 }  // namespace
 
-void CpuBackend::optimize(DeviceGaussians& g, const DeviceGaussians& dL, const Projection& projection,
-                          AdamMoments& moments, const AdamOptions& o) {
+AdamStep::AdamStep(DeviceGaussians& g, const Projection& projection, AdamMoments& moments,
+                   const AdamOptions& o)
+    : rule_{0,
+            o.beta1,
+            o.beta2,
+            o.epsilon,
+            static_cast<float>(1 - std::pow(static_cast<double>(o.beta1), o.step)),
+            static_cast<float>(1 - std::pow(static_cast<double>(o.beta2), o.step))},
+      splats_(host(projection.splat)),
+      visible_only_(o.visible_only) {
+  using G = ParameterGradient;
   DeviceGaussians &m = moments.first, &v = moments.second;
-  const ParameterGroup groups[] = {
-      group(g.mean, dL.mean, m.mean, v.mean, o.mean),
-      group(g.log_scale, dL.log_scale, m.log_scale, v.log_scale, o.log_scale),
-      group(g.rotation, dL.rotation, m.rotation, v.rotation, o.rotation),
-      group(g.logit_opacity, dL.logit_opacity, m.logit_opacity, v.logit_opacity, o.logit_opacity),
-      group(g.sh, dL.sh, m.sh, v.sh, o.sh_base, static_cast<std::size_t>(g.sh_count()), o.sh_rest),
+  groups_ = {
+      group(g.mean, m.mean, v.mean, &G::mean, o.mean),
+      group(g.log_scale, m.log_scale, v.log_scale, &G::log_scale, o.log_scale),
+      group(g.rotation, m.rotation, v.rotation, &G::rotation, o.rotation),
+      group(g.logit_opacity, m.logit_opacity, v.logit_opacity, &G::logit_opacity, o.logit_opacity),
+      group(g.sh, m.sh, v.sh, &G::sh, o.sh_base, static_cast<std::size_t>(g.sh_count()), o.sh_rest),
   };
-  const Math<float>::AdamRule rule{0,
-                                   o.beta1,
-                                   o.beta2,
-                                   o.epsilon,
-                                   static_cast<float>(1 - std::pow(static_cast<double>(o.beta1), o.step)),
-                                   static_cast<float>(1 - std::pow(static_cast<double>(o.beta2), o.step))};
-  auto splats = host(projection.splat);
+}
+
+void AdamStep::run(std::size_t begin, std::size_t end, const ParameterGradient& gradient) const {
   auto step = HWY_DYNAMIC_DISPATCH(adam_range);
-  std::size_t chunk = 64 * kPatternGaussians, count = g.size();
-  parallel_for((count + chunk - 1) / chunk, [&](std::size_t c) {
-    std::size_t begin = c * chunk, end = std::min(count, begin + chunk);
-    for (const ParameterGroup& each : groups) {
-      if (!o.visible_only) {
-        step(each, begin * each.per_gaussian, end * each.per_gaussian, rule);
-        continue;
-      }
-      for (std::size_t i = begin; i < end; ++i)
-        if (splats[i].splat.opacity > 0) step(each, i * each.per_gaussian, (i + 1) * each.per_gaussian, rule);
+  for (const Group& each : groups_) {
+    const std::size_t n = each.per_gaussian;
+    const float* from = gradient.*each.gradient;
+    if (!visible_only_) {
+      step(each, begin * n, end * n, from, rule_);
+      continue;
     }
+    for (std::size_t i = begin; i < end; ++i)
+      if (splats_[i].splat.opacity > 0) step(each, i * n, (i + 1) * n, from + (i - begin) * n, rule_);
+  }
+}
+
+void CpuBackend::optimize(DeviceGaussians& g, const DeviceGaussians& dL_dgaussians,
+                          const Projection& projection, AdamMoments& moments, const AdamOptions& options) {
+  auto floats_of = [](const auto& array) {  // only read
+    return const_cast<float*>(reinterpret_cast<const float*>(host(array).data()));
+  };
+  const ParameterGradient gradient{floats_of(dL_dgaussians.mean),
+                                   floats_of(dL_dgaussians.log_scale),
+                                   floats_of(dL_dgaussians.rotation),
+                                   floats_of(dL_dgaussians.logit_opacity),
+                                   floats_of(dL_dgaussians.sh),
+                                   nullptr,
+                                   nullptr};
+  const AdamStep adam(g, projection, moments, options);
+  constexpr std::size_t kChunk = 64 * kMaxGroup;
+  const std::size_t count = g.size();
+  parallel_for((count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
+    std::size_t begin = chunk * kChunk, end = std::min(count, begin + kChunk);
+    adam.run(begin, end, gradient.from(begin, static_cast<std::size_t>(g.sh_count())));
   });
 }
 

@@ -61,9 +61,9 @@ void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& 
       for (int lane = 0; lane < kLanes; ++lane) out[first + lane].splat.opacity = 0;
       continue;
     }
-    // One row a field, in the order of ProjectedSplat's first 14 floats.
+    // One row a field, in the order of ProjectedSplat's floats.
     const Lanes zero(0);
-    const Lanes fields[14] = {f.mean_px.x,
+    const Lanes fields[16] = {f.mean_px.x,
                               f.mean_px.y,
                               f.conic.x,
                               f.conic.y,
@@ -76,13 +76,10 @@ void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& 
                               f.depth,
                               f.half_extent_px.x,
                               f.half_extent_px.y,
-                              ML::log2_of(f.opacity)};
-    alignas(64) float rows[14][kLanes];
-    for (int i = 0; i < 14; ++i) store(fields[i], rows[i]);
-    for (int lane = 0; lane < kLanes; ++lane) {
-      float* to = reinterpret_cast<float*>(&out[first + lane]);
-      for (int i = 0; i < 14; ++i) to[i] = rows[i][lane];
-    }
+                              ML::log2_of(f.opacity),
+                              zero,
+                              zero};
+    store_transposed(fields, reinterpret_cast<float*>(out + first));
     shade(g, first, camera, in.placed.mean, out + first);
   }
 }

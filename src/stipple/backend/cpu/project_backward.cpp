@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // project_backward: the splats' gradients to the stored parameters, and to the camera when asked for; a
 // vector of Gaussians at a time.
-#include "stipple/backend/cpu/cpu_backend.h"
+#include <cstring>
+
+#include "stipple/backend/cpu/parameter_step.h"
 #include "stipple/core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -9,19 +11,6 @@
 #include <hwy/foreach_target.h>
 // after foreach_target.h
 #include "stipple/backend/cpu/gaussian-inl.h"
-
-#ifndef STIPPLE_PROJECT_BACKWARD_ONCE
-#define STIPPLE_PROJECT_BACKWARD_ONCE
-namespace stipple {
-
-struct GroupGradient {  // where a group's results go; null where there is none
-  float *mean, *log_scale, *rotation, *logit_opacity, *sh, *color, *covariance;
-};
-
-constexpr int kCameraFields = 16;  // rotation, translation, focal lengths, principal point
-
-}  // namespace stipple
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace stipple {
@@ -35,25 +24,16 @@ struct LoadedGradients {
 };
 
 HWY_INLINE LoadedGradients load_gradients(const ProjectedSplat* splats, const Splat* dL_dsplat) {
-  alignas(64) float row[15][kLanes];
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const float* g = reinterpret_cast<const float*>(&dL_dsplat[lane]);
-    for (int i = 0; i < 10; ++i) row[i][lane] = g[i];
-    const ProjectedSplat& p = splats[lane];
-    row[10][lane] = p.splat.channels.x;
-    row[11][lane] = p.splat.channels.y;
-    row[12][lane] = p.splat.channels.z;
-    row[13][lane] = p.depth;
-    row[14][lane] = p.splat.opacity;
-  }
+  alignas(64) float padded[kLanes][16];
+  for (int lane = 0; lane < kLanes; ++lane) std::memcpy(padded[lane], &dL_dsplat[lane], sizeof(Splat));
+  Lanes d[16], p[16];
+  load_transposed(padded[0], d);
+  load_transposed(reinterpret_cast<const float*>(splats), p);
   LoadedGradients r;
-  r.dL_dsplat = {{load(row[0]), load(row[1])},
-                 {load(row[2]), load(row[3]), load(row[4])},
-                 load(row[5]),
-                 {load(row[6]), load(row[7]), load(row[8]), load(row[9])}};
-  r.color = {load(row[10]), load(row[11]), load(row[12])};
-  r.depth = load(row[13]);
-  r.is_drawn = load(row[14]) > Lanes(0);
+  r.dL_dsplat = {{d[0], d[1]}, {d[2], d[3], d[4]}, d[5], {d[6], d[7], d[8], d[9]}};
+  r.color = {p[6], p[7], p[8]};
+  r.depth = p[10];
+  r.is_drawn = p[5] > Lanes(0);
   return r;
 }
 
@@ -81,7 +61,7 @@ HWY_INLINE void coefficients_backward(Vec3f dL_dsum, const float* basis, const f
 // Colour to coefficients; returns the gradient of the offset from the camera's centre.
 Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole& camera,
                            const Vec3<Lanes>& mean, const Vec3<Lanes>& color, const Vec3<Lanes>& dL_dcolor,
-                           LaneMask is_drawn, const GroupGradient& out) {
+                           LaneMask is_drawn, const ParameterGradient& out) {
   const Lanes zero(0);
   const Vec3<Lanes> none(zero, zero, zero);
   const std::size_t n = g.sh_count;
@@ -111,11 +91,8 @@ Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole&
                           g.sh + 3 * n * (first + lane), n, out.sh + 3 * n * (first + lane),
                           dL_dbasis.b[lane]);
   ML::HarmonicBasis dL_dlanes;
-  alignas(64) float column[kLanes];
-  for (std::size_t k = 0; k < 16; ++k) {
-    for (int lane = 0; lane < kLanes; ++lane) column[lane] = k < n ? dL_dbasis.b[lane][k] : 0.0f;
-    dL_dlanes.b[k] = load(column);
-  }
+  load_transposed(dL_dbasis.b[0], dL_dlanes.b);
+  for (std::size_t k = n; k < 16; ++k) dL_dlanes.b[k] = zero;
   return ML::view_direction_vjp(offset, ML::harmonic_basis_vjp(g.sh_degree, direction, dL_dlanes));
 }
 
@@ -137,10 +114,19 @@ HWY_INLINE void add_camera(const ML::Pinhole& d, LaneMask is_drawn, double* sum)
     sum[i] += static_cast<double>(hn::GetLane(hn::SumOfLanes(D(), select(is_drawn, fields[i], Lanes(0)).v)));
 }
 
+void store_zeros(std::size_t sh_count, int first, const ParameterGradient& out) {
+  const ParameterGradient begin = out.from(static_cast<std::size_t>(first), sh_count),
+                          end = out.from(static_cast<std::size_t>(first + kLanes), sh_count);
+  for (auto field : {&ParameterGradient::mean, &ParameterGradient::log_scale, &ParameterGradient::rotation,
+                     &ParameterGradient::logit_opacity, &ParameterGradient::sh, &ParameterGradient::color,
+                     &ParameterGradient::covariance})
+    if (begin.*field) std::fill(begin.*field, end.*field, 0.0f);
+}
+
 void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& view_camera,
                             const stipple::Math<float>::RenderSettings& view_settings,
-                            const ProjectedSplat* splats, const Splat* dL_dsplat, const GroupGradient& out,
-                            double* dL_dcamera) {
+                            const ProjectedSplat* splats, const Splat* dL_dsplat,
+                            const ParameterGradient& out, double* dL_dcamera) {
   const ML::Pinhole camera = broadcast_camera(view_camera);
   const ML::RenderSettings settings = broadcast_settings(view_settings);
   const Lanes zero(0);
@@ -148,6 +134,10 @@ void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::
   const Vec4<Lanes> none4(zero, zero, zero, zero);
   for (int first = 0; first < kMaxGroup; first += kLanes) {
     const LoadedGradients d = load_gradients(splats + first, dL_dsplat + first);
+    if (hn::AllFalse(D(), d.is_drawn.m)) {  // common: a view rarely shows the whole scene
+      store_zeros(g.sh_count, first, out);
+      continue;
+    }
     const LoadedGaussians in = load_gaussians(g, first, settings.scale_modifier);
     const Vec4<Lanes> c = d.dL_dsplat.channels;
     const ML::Footprint dL_dfootprint{d.dL_dsplat.mean_px,
@@ -192,22 +182,8 @@ HWY_EXPORT(project_backward_block);
 namespace {
 
 // Blocks per sum of the camera's gradient: fixed, so that the result does not depend on the threads.
-constexpr std::size_t kChunkBlocks = 64;
-
-struct PaddedBlock {  // a last block that is not full works here
-  GaussianGroups::Padded inputs;
-  ProjectedSplat splats[kMaxGroup];
-  Splat dL_dsplat[kMaxGroup];
-  GaussianGroups::Padded outputs;
-};
-
-// All outputs of the scene as floats, with how many of them a Gaussian has.
-struct OutputArray {
-  float* all;
-  std::size_t per_gaussian;
-  float* GroupGradient::*field;
-  float* pad;
-};
+// Camera gradients are summed over chunks of this many Gaussians first: a fixed order, whatever the threads.
+constexpr std::size_t kChunk = 64 * kMaxGroup;
 
 CameraGradient camera_gradient(const double* sum) {
   auto f = [&](int i) { return static_cast<float>(sum[i]); };
@@ -226,60 +202,74 @@ float* floats(DeviceArray<T>& array) {
 
 }  // namespace
 
+ParameterGradient ParameterGradient::from(std::size_t gaussian, std::size_t sh_count) const {
+  auto at = [gaussian](float* array, std::size_t per_gaussian) {
+    return array ? array + gaussian * per_gaussian : nullptr;
+  };
+  return {at(mean, 3),          at(log_scale, 3), at(rotation, 4),  at(logit_opacity, 1),
+          at(sh, 3 * sh_count), at(color, 3),     at(covariance, 6)};
+}
+
+ProjectBackward::ProjectBackward(const DeviceGaussians& gaussians, const Precomputed& precomputed,
+                                 const View& view, const Projection& projection,
+                                 const SplatGradient& dL_dsplat)
+    : groups_(gaussians, precomputed),
+      camera_(pinhole(view.camera)),
+      settings_(render_settings(view.options)),
+      splats_(host(projection.splat)),
+      dL_dsplat_(host(dL_dsplat.splat)) {}
+
+void ProjectBackward::run(std::size_t begin, std::size_t end, const ParameterGradient& out,
+                          double* camera_sum) const {
+  auto backward = HWY_DYNAMIC_DISPATCH(project_backward_block);
+  GaussianGroups::Padded unused;
+  std::size_t at = begin;
+  for (; at + kMaxGroup <= end; at += kMaxGroup)
+    backward(groups_.block(at, unused), camera_, settings_, &splats_[at], &dL_dsplat_[at],
+             out.from(at - begin, groups_.sh_count()), camera_sum);
+  if (at < end) run_last(at, end - at, out.from(at - begin, groups_.sh_count()), camera_sum);
+}
+
+// A last block that is not full works on padded copies.
+void ProjectBackward::run_last(std::size_t begin, std::size_t count, const ParameterGradient& out,
+                               double* camera_sum) const {
+  GaussianGroups::Padded inputs, outputs;
+  ProjectedSplat splats[kMaxGroup] = {};  // opacity 0: culled
+  Splat dL_dsplat[kMaxGroup] = {};
+  std::copy_n(&splats_[begin], count, splats);
+  std::copy_n(&dL_dsplat_[begin], count, dL_dsplat);
+  ParameterGradient padded{outputs.mean, outputs.log_scale, outputs.rotation,  outputs.logit_opacity,
+                           outputs.sh,   outputs.color,     outputs.covariance};
+  HWY_DYNAMIC_DISPATCH(project_backward_block)
+  (groups_.block(begin, inputs), camera_, settings_, splats, dL_dsplat, padded, camera_sum);
+  const ParameterGradient past = padded.from(count, groups_.sh_count());
+  for (auto field : {&ParameterGradient::mean, &ParameterGradient::log_scale, &ParameterGradient::rotation,
+                     &ParameterGradient::logit_opacity, &ParameterGradient::sh, &ParameterGradient::color,
+                     &ParameterGradient::covariance})
+    if (out.*field) std::copy(padded.*field, past.*field, out.*field);
+}
+
 void CpuBackend::project_backward(const DeviceGaussians& gaussians, const Precomputed& precomputed,
                                   const View& view, const Projection& projection,
                                   const SplatGradient& dL_dsplat, DeviceGaussians& dL_dgaussians,
                                   Precomputed& dL_dprecomputed, CameraGradient* dL_dcamera) {
-  GaussianGroups groups(gaussians, precomputed);
-  Math<float>::Pinhole camera = pinhole(view.camera);
-  Math<float>::RenderSettings settings = render_settings(view.options);
   dL_dgaussians.sh_degree = gaussians.sh_degree;
   for_each_parameter([&](int, auto& to, const auto& like) { to.resize(*this, like.size()); }, dL_dgaussians,
                      gaussians);
   dL_dprecomputed.color.resize(*this, precomputed.color.size());
   dL_dprecomputed.covariance.resize(*this, precomputed.covariance.size());
 
-  PaddedBlock padded;
-  const OutputArray outputs[] = {
-      {floats(dL_dgaussians.mean), 3, &GroupGradient::mean, padded.outputs.mean},
-      {floats(dL_dgaussians.log_scale), 3, &GroupGradient::log_scale, padded.outputs.log_scale},
-      {floats(dL_dgaussians.rotation), 4, &GroupGradient::rotation, padded.outputs.rotation},
-      {floats(dL_dgaussians.logit_opacity), 1, &GroupGradient::logit_opacity, padded.outputs.logit_opacity},
-      {floats(dL_dgaussians.sh), 3 * groups.sh_count(), &GroupGradient::sh, padded.outputs.sh},
-      {floats(dL_dprecomputed.color), 3, &GroupGradient::color, padded.outputs.color},
-      {floats(dL_dprecomputed.covariance), 6, &GroupGradient::covariance, padded.outputs.covariance}};
-  auto splats = host(projection.splat);
-  auto gradients = host(dL_dsplat.splat);
-  auto backward_one = HWY_DYNAMIC_DISPATCH(project_backward_block);
-
-  auto run_block = [&](std::size_t block, double* camera_sum) {
-    std::size_t first = block * kMaxGroup, left = groups.size() - first;
-    bool is_whole = left >= kMaxGroup;
-    GroupGradient to;
-    for (const OutputArray& o : outputs)
-      to.*o.field = !o.all ? nullptr : is_whole ? o.all + first * o.per_gaussian : o.pad;
-    if (is_whole)
-      return backward_one(groups.block(first, padded.inputs), camera, settings, &splats[first],
-                          &gradients[first], to, camera_sum);
-    std::copy_n(&splats[first], left, padded.splats);
-    std::copy_n(&gradients[first], left, padded.dL_dsplat);
-    for (std::size_t i = left; i < kMaxGroup; ++i) {
-      padded.splats[i] = {};  // opacity 0: culled
-      padded.dL_dsplat[i] = {};
-    }
-    backward_one(groups.block(first, padded.inputs), camera, settings, padded.splats, padded.dL_dsplat, to,
-                 camera_sum);
-    for (const OutputArray& o : outputs)
-      if (o.all) std::copy_n(o.pad, left * o.per_gaussian, o.all + first * o.per_gaussian);
-  };
-
-  std::size_t block_count = (groups.size() + kMaxGroup - 1) / kMaxGroup;
-  std::size_t chunk_count = (block_count + kChunkBlocks - 1) / kChunkBlocks;
+  const ParameterGradient out{floats(dL_dgaussians.mean),        floats(dL_dgaussians.log_scale),
+                              floats(dL_dgaussians.rotation),    floats(dL_dgaussians.logit_opacity),
+                              floats(dL_dgaussians.sh),          floats(dL_dprecomputed.color),
+                              floats(dL_dprecomputed.covariance)};
+  const ProjectBackward backward(gaussians, precomputed, view, projection, dL_dsplat);
+  const std::size_t count = gaussians.size(), chunk_count = (count + kChunk - 1) / kChunk;
   std::vector<double> sums(dL_dcamera ? chunk_count * kCameraFields : 0, 0.0);
   parallel_for(chunk_count, [&](std::size_t chunk) {
-    double* sum = dL_dcamera ? &sums[chunk * kCameraFields] : nullptr;
-    std::size_t end = std::min(block_count, (chunk + 1) * kChunkBlocks);
-    for (std::size_t block = chunk * kChunkBlocks; block < end; ++block) run_block(block, sum);
+    std::size_t begin = chunk * kChunk, end = std::min(count, begin + kChunk);
+    backward.run(begin, end, out.from(begin, static_cast<std::size_t>(gaussians.sh_count())),
+                 dL_dcamera ? &sums[chunk * kCameraFields] : nullptr);
   });
   if (!dL_dcamera) return;
   double total[kCameraFields] = {};
