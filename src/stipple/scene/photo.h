@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace stipple {
+
+// A photograph to train on: 8 bits a channel, as it came from the file.
+struct Photo {
+  int width_px = 0, height_px = 0;
+  std::vector<std::uint8_t> rgb;  // interleaved, rows top to bottom
+  std::vector<std::uint8_t>
+      weight;  // per pixel, 255 counts fully and 0 not at all; empty: every pixel counts
+
+  std::size_t pixel_count() const { return static_cast<std::size_t>(width_px) * height_px; }
+  std::size_t size_bytes() const { return rgb.size() + weight.size(); }
+};
+
+}  // namespace stipple
