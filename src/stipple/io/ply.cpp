@@ -101,7 +101,11 @@ Gaussians load_ply(const std::filesystem::path& path) {
   const std::uint64_t fitting = file.remaining_bytes() / vertex.min_row_bytes(header.format);
   Gaussians gaussians =
       make_gaussians(static_cast<std::size_t>(std::min(vertex.count, fitting)), columns.sh_degree);
-  read_ply_rows(file, vertex, header.format, columns, gaussians);
+  read_ply_rows(file, vertex, header.format, columns.slot_from_property, default_ply_row(),
+                [&](std::size_t i, const PlyRow& row) {
+                  assert(i < gaussians.size());
+                  store_ply_row(row, i, gaussians);
+                });
   check_end(file, header, vertex_index);
   return gaussians;
 }

@@ -15,7 +15,6 @@ namespace {
 // Bounds the length of a line and the number of properties too. Degree 3 needs 1.5 kB.
 constexpr std::size_t kMaxHeaderBytes = std::size_t{1} << 20;
 
-constexpr bool is_space(char c) { return c == ' ' || ('\t' <= c && c <= '\r'); }
 
 class HeaderReader {
  public:
@@ -165,15 +164,5 @@ std::size_t PlyElement::min_row_bytes(PlyFormat format) const {
 }
 
 PlyHeader read_ply_header(InputFile& file) { return HeaderReader(file).read(); }
-
-std::string_view take_word(std::string_view& text) {
-  std::size_t begin = 0;
-  while (begin < text.size() && is_space(text[begin])) ++begin;
-  std::size_t end = begin;
-  while (end < text.size() && !is_space(text[end])) ++end;
-  const std::string_view word = text.substr(begin, end - begin);
-  text.remove_prefix(end);
-  return word;
-}
 
 }  // namespace stipple

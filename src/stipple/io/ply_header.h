@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stipple/io/input_file.h"
+#include "stipple/io/text.h"
 
 namespace stipple {
 
@@ -41,8 +42,5 @@ struct PlyHeader {
 // Reads up to the first byte of data. Errors name the line: "garden.ply: line 7 of the header: unknown type
 // 'flot'".
 PlyHeader read_ply_header(InputFile& file);
-
-// Takes the next word, up to white space, off the front of `text`; empty when there is none.
-std::string_view take_word(std::string_view& text);
 
 }  // namespace stipple

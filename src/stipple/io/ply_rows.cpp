@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <cassert>
-#include <charconv>
 #include <span>
 #include <string>
 #include <string_view>
@@ -150,32 +148,9 @@ std::string_view take_value(std::string_view& line, const Place& place) {
   return word;
 }
 
-// Whether all of `text` is a number, without regard to the locale.
-template <class T>
-std::errc parse(std::string_view text, T& value) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stop != end ? std::errc::invalid_argument : error;
-}
-
-float parse_number(std::string_view word, const Place& place) {
-  std::string_view text = word;
-  const bool plus = text.size() > 1 && text[0] == '+' && text[1] != '-';  // from_chars knows no plus
-  if (plus) text.remove_prefix(1);
+float to_number(std::string_view word, const Place& place) {
   float value = 0;
-  std::errc error = parse(text, value);
-  if (error == std::errc::result_out_of_range) {  // may be fine as zero or infinity
-    double wide = 0;
-    error = parse(text, wide);
-    value = static_cast<float>(wide);
-  }
-  if (error == std::errc::result_out_of_range) {  // even for a double
-    const bool is_tiny = text.find("e-") != text.npos || text.find("E-") != text.npos;
-    value = is_tiny ? 0.0f : std::numeric_limits<float>::infinity();
-    if (text[0] == '-') value = -value;
-    error = {};
-  }
-  if (error != std::errc()) place.fail(fmt::format("'{}' is not a number", printable(word)));
+  if (!parse_number(word, value)) place.fail(fmt::format("'{}' is not a number", printable(word)));
   return value;
 }
 
@@ -184,10 +159,10 @@ void read_text_row(std::string_view line, std::span<const int> slot_from_propert
   for (std::size_t i = 0; i < slot_from_property.size(); ++i) {
     const std::string_view word = take_value(line, place);
     const int slot = slot_from_property[i];
-    if (slot >= 0) row[slot] = parse_number(word, place);
+    if (slot >= 0) row[slot] = to_number(word, place);
     if (!place.element.properties[i].length_type) continue;
     std::uint32_t length = 0;
-    if (parse(word, length) != std::errc()) {
+    if (!parse_whole(word, length)) {
       place.fail(fmt::format("'{}' is not the length of a list", printable(word)));
     }
     for (std::uint32_t entry = 0; entry < length; ++entry) take_value(line, place);
@@ -199,19 +174,18 @@ void read_text_row(std::string_view line, std::span<const int> slot_from_propert
 
 }  // namespace
 
-void read_ply_rows(InputFile& file, const PlyElement& vertex, PlyFormat format, const PlyColumns& columns,
-                   Gaussians& gaussians) {
-  const std::vector<Block> blocks = find_blocks(vertex, columns.slot_from_property);
+void read_ply_rows(InputFile& file, const PlyElement& vertex, PlyFormat format,
+                   std::span<const int> slot_from_property, PlyRow row,
+                   const std::function<void(std::size_t, const PlyRow&)>& store) {
+  const std::vector<Block> blocks = find_blocks(vertex, slot_from_property);
   const bool swap = needs_swap(format);
-  PlyRow row = default_ply_row();
   for (Place place{file, vertex, 0}; place.row < vertex.count; ++place.row) {
     if (format == PlyFormat::kAscii) {
-      read_text_row(take_text_row(file, place), columns.slot_from_property, place, row);
+      read_text_row(take_text_row(file, place), slot_from_property, place, row);
     } else {
       read_binary_row(file, blocks, swap, place, row);
     }
-    assert(place.row < gaussians.size());
-    store_ply_row(row, static_cast<std::size_t>(place.row), gaussians);
+    store(static_cast<std::size_t>(place.row), row);
   }
 }
 

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// stipple check: what a scene holds, what is wrong with it, and what to do about that.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "apps/stipple/commands.h"
+#include "apps/stipple/scene_options.h"
+#include "stipple/core/error.h"
+#include "stipple/io/image_file.h"
+#include "stipple/io/output_file.h"
+#include "stipple/scene/check_scene.h"
+
+namespace stipple {
+
+namespace {
+
+struct CheckArguments {
+  std::string scene, picture;
+  bool json = false;
+  SceneOptions options;
+};
+
+std::string list(const std::map<std::string, std::size_t>& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts)
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name,
+                        counts.size() > 1 ? fmt::format(" ({})", count) : "");
+  return text;
+}
+
+void print_facts(const SceneReport& report) {
+  const Scene& scene = report.scene;
+  if (scene.views.empty()) return;
+  fmt::print("format   {}\n", scene.format);
+  fmt::print("images   {}: {} to train on, {} held out with --eval\n", scene.views.size(),
+             scene.train_views().size(), scene.test_views().size());
+  fmt::print("size     {}\n", list(report.image_count_from_size));
+  fmt::print("cameras  {}\n", list(report.image_count_from_model));
+  fmt::print("points   {}{}\n", scene.points.size(), scene.has_random_points ? ", at random" : "");
+  if (report.mask_count > 0) fmt::print("masks    {}\n", report.mask_count);
+  fmt::print("memory   {} of photos, {} for every million Gaussians\n", format_bytes(report.photo_bytes),
+             format_bytes(report.bytes_per_million_gaussians));
+}
+
+void print_problems(const SceneReport& report) {
+  for (const SceneProblem& p : report.problems) {
+    fmt::print("{}: {}\n", p.is_fatal ? "error" : "warning", p.what);
+    if (!p.advice.empty()) fmt::print("    {}\n", p.advice);
+  }
+}
+
+void print_json(const SceneReport& report) {
+  const Scene& scene = report.scene;
+  nlohmann::ordered_json out;
+  out["path"] = scene.path.string();
+  out["would_train"] = report.would_train();
+  out["format"] = scene.format;
+  out["images"] = scene.views.size();
+  out["train_images"] = scene.train_views().size();
+  out["test_images"] = scene.test_views().size();
+  out["sizes"] = report.image_count_from_size;
+  out["camera_models"] = report.image_count_from_model;
+  out["points"] = scene.points.size();
+  out["points_are_random"] = scene.has_random_points;
+  out["masks"] = report.mask_count;
+  out["photo_bytes"] = report.photo_bytes;
+  out["bytes_per_million_gaussians"] = report.bytes_per_million_gaussians;
+  out["problems"] = nlohmann::ordered_json::array();
+  for (const SceneProblem& p : report.problems) {
+    nlohmann::ordered_json problem;
+    problem["severity"] = p.is_fatal ? "error" : "warning";
+    problem["what"] = p.what;
+    problem["advice"] = p.advice;
+    out["problems"].push_back(problem);
+  }
+  // Names may hold bytes that are no UTF-8.
+  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void run_check(const CheckArguments& a) {
+  if (!a.picture.empty()) OutputFile::check(a.picture);
+  const SceneReport report = check_scene(a.scene, a.options);
+  if (a.json) {
+    print_json(report);
+  } else {
+    print_facts(report);
+    print_problems(report);
+    if (report.would_train()) fmt::print("good     stipple train can start from this\n");
+  }
+  if (!a.picture.empty() && !report.scene.views.empty()) save_png(draw_scene(report.scene), a.picture);
+  if (!report.would_train()) throw Error(fmt::format("{}: training would fail", a.scene));
+}
+
+}  // namespace
+
+void add_check(CLI::App& app) {
+  auto a = std::make_shared<CheckArguments>();
+  CLI::App* command = app.add_subcommand("check", "Look at a scene for all that could go wrong with it");
+  command->add_option("scene", a->scene, "folder with a COLMAP model or a transforms.json")->required();
+  command->add_option("-o,--output", a->picture,
+                      "draw cameras and points, from above and from the side, as .png");
+  command->add_flag("--json", a->json, "print the report as JSON");
+  add_scene_options(*command, a->options);
+  command->callback([a] { run_check(*a); });
+}
+
+}  // namespace stipple

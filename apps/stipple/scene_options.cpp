@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stipple/scene_options.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "apps/stipple/commands.h"
+
+namespace stipple {
+
+void add_scene_options(CLI::App& command, SceneOptions& options) {
+  command
+      .add_option("--max-resolution", options.max_resolution_px,
+                  "photos whose longer side has more pixels are shrunk to it; 0: never")
+      ->check(whole_number(0, 65536))
+      ->capture_default_str();
+  command
+      .add_option("--downscale", options.downscale, "shrink photos by this factor; uses images_N when there")
+      ->check(whole_number(1, 64))
+      ->capture_default_str();
+  command.add_option("--images", options.images,
+                     "folder of the photos, relative to the scene; found by itself");
+  static const std::map<std::string, AlphaUse> uses = {
+      {"weight", AlphaUse::kWeight}, {"white", AlphaUse::kWhite}, {"black", AlphaUse::kBlack}};
+  command
+      .add_option("--alpha", options.alpha,
+                  "photos with transparency: leave those pixels out (weight), or put them on white or black")
+      ->transform(CLI::CheckedTransformer(uses, CLI::ignore_case).description("{weight,white,black}"))
+      ->default_str("weight");
+  command
+      .add_option("--random-points", options.random_point_count,
+                  "how many points to start from where the scene has none")
+      ->check(whole_number(1, 10'000'000))
+      ->capture_default_str();
+}
+
+std::string format_bytes(std::size_t bytes) {
+  const double mebibytes = static_cast<double>(bytes) / (1 << 20);
+  return mebibytes < 1000 ? fmt::format("{:.0f} MiB", mebibytes)
+                          : fmt::format("{:.1f} GiB", mebibytes / 1024);
+}
+
+}  // namespace stipple

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "stipple/scene/scene.h"
+
+namespace stipple {
+
+// The options that say how a scene's photos are read, the same for every command that takes a scene.
+void add_scene_options(CLI::App& command, SceneOptions& options);
+
+std::string format_bytes(std::size_t bytes);  // 72 MiB
+
+}  // namespace stipple

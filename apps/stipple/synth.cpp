@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// stipple synth: the built-in scene as a folder of photos with cameras and points.
+#include "stipple/synth/synth.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+
+#include "apps/stipple/commands.h"
+#include "apps/stipple/interrupt.h"
+#include "apps/stipple/progress.h"
+#include "stipple/core/error.h"
+#include "stipple/io/image_file.h"
+#include "stipple/io/npy.h"
+#include "stipple/scene/save_scene.h"
+
+namespace stipple {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SynthArguments {
+  std::string output, size = "640x480", format = "colmap";
+  bool depth = false;
+  SynthOptions options;
+};
+
+void parse_size(const std::string& text, SynthOptions& options) {
+  const char *at = text.data(), *end = at + text.size();
+  const auto width = std::from_chars(at, end, options.width_px);
+  const bool has_x = width.ec == std::errc() && width.ptr != end && *width.ptr == 'x';
+  const auto height = has_x ? std::from_chars(width.ptr + 1, end, options.height_px) : width;
+  const auto is_side = [](int side) { return 16 <= side && side <= 16384; };
+  if (!has_x || height.ec != std::errc() || height.ptr != end || !is_side(options.width_px) ||
+      !is_side(options.height_px))
+    throw Error(fmt::format(
+        "--size {}: give width x height in pixels, each from 16 to 16384, such as 640x480", text));
+}
+
+fs::path make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  return folder;
+}
+
+Lens lens_of(const Camera& camera) {
+  Lens lens;
+  lens.model = "PINHOLE";
+  lens.focal_px = {camera.focal_px.x, camera.focal_px.y};
+  lens.center_px = {camera.center_px.x, camera.center_px.y};
+  lens.width_px = camera.width_px;
+  lens.height_px = camera.height_px;
+  return lens;
+}
+
+void save_depth(const SynthPicture& picture, const fs::path& path) {
+  Image depth(picture.photo.width_px, picture.photo.height_px, 1);
+  depth.values = picture.depth;
+  save_npy(depth, path);
+}
+
+void save_cameras(const SynthArguments& a, const std::vector<SynthView>& views) {
+  std::vector<PosedImage> images;
+  for (const SynthView& v : views) images.push_back({v.name, lens_of(v.camera), v.camera.camera_from_world});
+  const Points points = synth_points(a.options);
+  if (a.format == "transforms") return save_transforms(images, points, a.output);
+  const ColmapFormat format = a.format == "colmap" ? ColmapFormat::kBinary : ColmapFormat::kText;
+  save_colmap(images, points, format, make_folder(fs::path(a.output) / "sparse" / "0"));
+}
+
+void run_synth(SynthArguments a) {
+  parse_size(a.size, a.options);
+  const fs::path images = make_folder(fs::path(a.output) / "images");
+  const fs::path depths = a.depth ? make_folder(fs::path(a.output) / "depth") : fs::path();
+  const std::vector<SynthView> views = synth_cameras(a.options);
+  catch_interrupts();
+  Progress progress(static_cast<int>(views.size()));
+  int done = 0;
+  for (const SynthView& view : views) {
+    if (interrupted()) throw Error(fmt::format("interrupted after {} of {} views", done, views.size()));
+    const SynthPicture picture = synth_render(view.camera);
+    const Photo& p = picture.photo;
+    save_png(ByteImage{p.width_px, p.height_px, 3, p.rgb}, images / view.name);
+    if (a.depth) save_depth(picture, depths / fs::path(view.name).replace_extension(".npy"));
+    progress.update(++done, "views");
+  }
+  save_cameras(a, views);
+  progress.finish(done, "views");
+  fmt::print("{}: {} views of {}x{}, seed {}\n", a.output, views.size(), a.options.width_px,
+             a.options.height_px, a.options.seed);
+}
+
+}  // namespace
+
+void add_synth(CLI::App& app) {
+  auto a = std::make_shared<SynthArguments>();
+  CLI::App* command =
+      app.add_subcommand("synth", "Make the built-in scene: photos, cameras and points, ray-traced");
+  command->add_option("-o,--output", a->output, "folder for the scene")->required();
+  command->add_option("--views", a->options.view_count, "how many photos")
+      ->check(whole_number(1, 100'000))
+      ->capture_default_str();
+  command->add_option("--size", a->size, "of the photos, in pixels")->capture_default_str();
+  command->add_option("--seed", a->options.seed, "of cameras, textures and points")
+      ->check(whole_number(0, INT64_MAX))
+      ->capture_default_str();
+  command->add_option("--format", a->format, "of the cameras")
+      ->check(CLI::IsMember({"colmap", "colmap-text", "transforms"}))
+      ->capture_default_str();
+  command->add_flag("--depth", a->depth, "also write the true depth of every pixel, depth/*.npy");
+  command->callback([a] { run_synth(*a); });
+}
+
+}  // namespace stipple

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/scene/check_scene.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include "stipple/core/error.h"
+#include "stipple/core/parallel.h"
+#include "stipple/scene/colmap.h"
+#include "stipple/scene/photo_cache.h"
+#include "stipple/scene/random_points.h"
+#include "stipple/scene/scene_source.h"
+
+namespace stipple {
+
+namespace {
+
+constexpr std::size_t kFewPoints = 30;  // a view that sees fewer is hardly tied to the scene
+constexpr float kFarOutlier = 20;       // times the median distance from the middle of the cameras
+constexpr std::size_t kFewViews = 10;   // fewer rarely make a scene that can be looked at from elsewhere
+// Parameters, both moments (59 floats each at SH degree 3), a projected splat, its gradient, and about three
+// tiles' worth of bins and partial gradients: as measured on the CPU backend at a million.
+constexpr std::size_t kBytesPerGaussian = 1100;
+
+class Doctor {
+ public:
+  explicit Doctor(SceneReport& report) : report_(report), scene_(report.scene) {}
+
+  void examine() {
+    count();
+    examine_photos();
+    examine_poses();
+    examine_points();
+    if (scene_.train_views().empty())
+      add(true, "no image is left to train on", "Add images, or hold out fewer.");
+    else if (scene_.views.size() < kFewViews)
+      add(false, fmt::format("there are only {}", count_of(scene_.views.size(), "image")),
+          "Expect holes and floating spots; 50 or more from all around make a good scene.");
+  }
+
+ private:
+  void add(bool is_fatal, std::string what, std::string advice) {
+    report_.problems.push_back({is_fatal, std::move(what), std::move(advice)});
+  }
+
+  void count() {
+    for (const SceneView& view : scene_.views) {
+      ++report_.image_count_from_model[view.lens.model];
+      ++report_.image_count_from_size[fmt::format("{}x{}", view.camera.width_px, view.camera.height_px)];
+      report_.mask_count += !view.mask_path.empty();
+      report_.photo_bytes += photo_bytes(view);
+    }
+    report_.bytes_per_million_gaussians = kBytesPerGaussian * 1'000'000;
+  }
+
+  void examine_photos() {
+    std::mutex mutex;
+    std::map<std::size_t, std::string> broken;  // in the order of the views, whatever the threads
+    std::map<std::size_t, std::string> empty;
+    parallel_for(scene_.views.size(), [&](std::size_t i) {
+      std::string error;
+      bool counts = true;
+      try {
+        const Photo photo = load_photo(scene_.views[i]);
+        counts = photo.weight.empty() ||
+                 std::any_of(photo.weight.begin(), photo.weight.end(), [](std::uint8_t w) { return w > 0; });
+      } catch (const Error& e) {
+        error = e.what();
+      }
+      const std::lock_guard lock(mutex);
+      if (!error.empty()) broken[i] = error;
+      if (!counts) empty[i] = scene_.views[i].name;
+    });
+    if (!broken.empty())
+      add(true,
+          fmt::format("{} cannot be read: {}", count_of(broken.size(), "photo"), broken.begin()->second),
+          "Copy them again, or remove them from the folder: training stops at a photo that it cannot read.");
+    if (!empty.empty())
+      add(false,
+          fmt::format("{} masked out entirely, such as {}", count_of(empty.size(), "photo"),
+                      empty.begin()->second),
+          "In masks white is what to keep; are these inverted?");
+  }
+
+  void examine_poses() {
+    std::vector<Vec3f> centers;
+    for (const SceneView& v : scene_.views) centers.push_back(center_of(v.camera));
+    const Vec3f middle = median_of(centers);
+    std::vector<float> distance;
+    for (Vec3f c : centers) distance.push_back(std::sqrt(dot(c - middle, c - middle)));
+    const float typical = median_of(distance);
+    Dropped far;
+    for (std::size_t i = 0; i < distance.size(); ++i)
+      if (distance[i] > kFarOutlier * typical && typical > 0) far.add(scene_.views[i].name);
+    if (far.count > 0)
+      add(false,
+          fmt::format("{} taken from very far away from the others, such as {}", count_of(far.count, "image"),
+                      far.first),
+          "Their poses are likely wrong; remove them if the result has fog in it.");
+    if (scene_.views.size() > 1 && *std::max_element(distance.begin(), distance.end()) == 0)
+      add(true, "all images were taken from the same place",
+          "Depth cannot be told from one place; walk around while you take photos.");
+  }
+
+  void examine_points() {
+    if (scene_.has_random_points) return;
+    const auto& color = scene_.points.color;
+    if (std::all_of(color.begin(), color.end(), [&](const auto& c) { return c == color[0]; }))
+      add(false, "the points have no colours of their own",
+          "Training starts from grey and takes longer; export them with colours.");
+    Dropped lonely;
+    for (const SceneView& view : scene_.views)
+      if (count_seen(view.camera) < kFewPoints) lonely.add(view.name);
+    if (lonely.count > 0)
+      add(false,
+          fmt::format("{} fewer than {} points, such as {}",
+                      lonely.count == 1 ? "1 image sees" : fmt::format("{} images see", lonely.count),
+                      kFewPoints, lonely.first),
+          "Their poses may be wrong, or they look away from the scene.");
+  }
+
+  std::size_t count_seen(const Camera& camera) const {
+    std::size_t seen = 0;
+    for (const Vec3f& p : scene_.points.position) {
+      const Vec3f c = camera.camera_from_world.rotation * p + camera.camera_from_world.translation;
+      if (!(c.z > 0)) continue;
+      const float u = camera.focal_px.x * c.x / c.z + camera.center_px.x;
+      const float v = camera.focal_px.y * c.y / c.z + camera.center_px.y;
+      seen += 0 <= u && u < static_cast<float>(camera.width_px) && 0 <= v &&
+              v < static_cast<float>(camera.height_px);
+    }
+    return seen;
+  }
+
+  static float median_of(std::vector<float> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+  }
+  static Vec3f median_of(const std::vector<Vec3f>& points) {
+    Vec3f result;
+    for (int k = 0; k < 3; ++k) {
+      std::vector<float> values;
+      for (const Vec3f& p : points) values.push_back(p[k]);
+      result[k] = median_of(std::move(values));
+    }
+    return result;
+  }
+
+  SceneReport& report_;
+  const Scene& scene_;
+};
+
+}  // namespace
+
+bool SceneReport::would_train() const {
+  return std::none_of(problems.begin(), problems.end(), [](const SceneProblem& p) { return p.is_fatal; });
+}
+
+SceneReport check_scene(const std::filesystem::path& path, const SceneOptions& options) {
+  SceneReport report;
+  try {
+    report.scene = load_scene(path, options);
+  } catch (const Error& error) {
+    report.scene.path = path;
+    report.problems.push_back({true, error.what(), ""});
+    return report;
+  }
+  report.problems = report.scene.problems;
+  Doctor(report).examine();
+  return report;
+}
+
+}  // namespace stipple
