@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Forward-mode dual number: a value and its exact derivatives along N inputs. For gradient checks only.
+// Forward-mode dual number: a value and its exact derivatives along N inputs. For gradient checks and for
+// Newton's method; kernels have hand-written derivatives.
 #include <array>
 #include <cmath>
 

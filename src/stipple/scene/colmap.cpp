@@ -53,11 +53,9 @@ void ColmapBuilder::add_camera(std::uint32_t id, const LensModel& lens_model, do
   };
   if (!(1 <= width && width <= kMaxSidePx && 1 <= height && height <= kMaxSidePx))
     return refuse(fmt::format("its size is {} x {} pixels", width, height));
-  if (!all_finite(parameters)) return refuse("a parameter is not a number");
   try {
-    Lens lens = make_lens(lens_model, static_cast<int>(width), static_cast<int>(height), parameters);
-    if (!(lens.focal_px.x > 0 && lens.focal_px.y > 0)) return refuse("its focal length is not positive");
-    model_.lens_from_camera_id.emplace(id, std::move(lens));
+    model_.lens_from_camera_id.emplace(
+        id, make_lens(lens_model, static_cast<int>(width), static_cast<int>(height), parameters));
   } catch (const Error& error) {
     refuse(error.what());
   }

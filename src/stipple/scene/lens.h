@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How a camera maps directions to pixels: focal lengths, principal point and distortion, in double. With
-// u = x / z and v = y / z in the camera's frame and r^2 = u^2 + v^2, the distorted (u', v') are
+// u = x / z and v = y / z in the camera's frame, r^2 = u^2 + v^2 and theta the angle from the optical axis,
+// the distorted (u', v') are
 //
 //   perspective  (u, v) (1 + k1 r^2 + k2 r^4 + k3 r^6) / (1 + k4 r^2 + k5 r^4 + k6 r^6)
 //                + (2 p1 u v + p2 (r^2 + 2 u^2), p1 (r^2 + 2 v^2) + 2 p2 u v)
-//   fisheye      (u, v) / r * theta (1 + k1 theta^2 + k2 theta^4 + k3 theta^6 + k4 theta^8), theta = atan2(r
-//   z, z)
+//   fisheye      (x, y) / |(x, y)| theta (1 + k1 theta^2 + k2 theta^4 + k3 theta^6 + k4 theta^8)
 //
 // and the pixel is (fx u' + cx, fy v' + cy). These are COLMAP's and OpenCV's formulas.
 #include <array>
@@ -46,7 +46,8 @@ std::optional<LensModel> find_lens_model(std::string_view name);
 
 // A lens from COLMAP's parameters, in the model's order. Throws Error naming a model that is not supported:
 // 'camera model FOV is not supported; undistort the images first, for example with "colmap
-// image_undistorter"'. Parameters must be as many as the model has.
+// image_undistorter"', or one whose focal length is not positive or parameters are not finite. Parameters
+// must be as many as the model has.
 Lens make_lens(const LensModel& model, int width_px, int height_px, std::span<const double> parameters);
 
 // The same lens for the picture at another size.
@@ -54,6 +55,7 @@ Lens resized(const Lens& lens, int width_px, int height_px);
 
 // Where a point of the camera's frame lands, in pixels. None where the lens cannot see it: behind a
 // perspective camera, or past the angle at which the distortion folds back onto itself.
+// LensProjection is the fast way for many points.
 std::optional<Vec2<double>> project(const Lens& lens, Vec3<double> p_in_camera);
 
 // The unit direction, in the camera's frame, that lands on a pixel; none where no direction does.
