@@ -112,8 +112,8 @@ TEST_P(ColmapFormats, RandomBytesAreSurvived) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Scene, ColmapFormats, testing::Values(ColmapFormat::kBinary, ColmapFormat::kText),
-                         [](const auto& info) {
-                           return info.param == ColmapFormat::kBinary ? "binary" : "text";
+                         [](const auto& format) {
+                           return format.param == ColmapFormat::kBinary ? "binary" : "text";
                          });
 
 TEST(ColmapBinary, ErrorsNameThePlace) {
