@@ -6,7 +6,7 @@ install(TARGETS stipple EXPORT stipple_targets)
 install(EXPORT stipple_targets FILE stipple_targets.cmake NAMESPACE stipple:: DESTINATION ${package_dir})
 install(DIRECTORY src/stipple DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.inc" PATTERN "*.glsl"
-  PATTERN "*-inl.h" EXCLUDE PATTERN "*_test.h" EXCLUDE PATTERN "test_folder.h" EXCLUDE PATTERN "ply_builder.h" EXCLUDE)
+  PATTERN "*-inl.h" EXCLUDE PATTERN "*_test.h" EXCLUDE PATTERN "test_*.h" EXCLUDE PATTERN "ply_builder.h" EXCLUDE)
 if(TARGET stipple_cli)
   install(TARGETS stipple_cli)
 endif()

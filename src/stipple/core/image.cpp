@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "stipple/core/overlap.h"
+
 namespace stipple {
 
 namespace {
@@ -19,22 +21,18 @@ int shrunk(int side_px, int longest_px, int max_side_px) {
 }
 
 // Calls f(old index, part of the new pixel it covers) for the old pixels under a new one, along one axis.
-// Both are measured in 1 / (old size * new size) of the axis, where every border is a whole number.
 template <class F>
-void for_each_overlap(int new_index, int old_size, int new_size, F f) {
+void for_each_part(int new_index, int old_size, int new_size, F f) {
   const std::int64_t begin = std::int64_t{new_index} * old_size;
-  const std::int64_t end = begin + old_size;
-  for (std::int64_t i = begin / new_size; i * new_size < end; ++i) {
-    const std::int64_t overlap = std::min(end, (i + 1) * new_size) - std::max(begin, i * new_size);
-    f(static_cast<int>(i), static_cast<double>(overlap) / old_size);
-  }
+  for_each_overlap(begin, begin + old_size, new_size,
+                   [&](int index, std::int64_t length) { f(index, static_cast<double>(length) / old_size); });
 }
 
 // The averages of one new row down the columns: the sum over the old rows under it, with colours times alpha.
 void average_rows(const Image& image, int new_y, int new_height, std::vector<double>& sums) {
   const int channels = image.channel_count;
   std::fill(sums.begin(), sums.end(), 0.0);
-  for_each_overlap(new_y, image.height_px, new_height, [&](int y, double weight) {
+  for_each_part(new_y, image.height_px, new_height, [&](int y, double weight) {
     for (int x = 0; x < image.width_px; ++x) {
       const float* pixel = &image.at(x, y, 0);
       double* sum = &sums[static_cast<std::size_t>(x) * channels];
@@ -76,7 +74,7 @@ Image shrink_to(const Image& image, int max_side_px) {
     average_rows(image, y, small.height_px, row);
     for (int x = 0; x < small.width_px; ++x) {
       double sum[4] = {};
-      for_each_overlap(x, image.width_px, small.width_px, [&](int from_x, double weight) {
+      for_each_part(x, image.width_px, small.width_px, [&](int from_x, double weight) {
         for (int c = 0; c < channels; ++c)
           sum[c] += weight * row[static_cast<std::size_t>(from_x) * channels + c];
       });

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
+#include <cmath>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "stipple/core/error.h"
 #include "stipple/io/image_codec.h"
 #include "stipple/io/input_file.h"
+#include "stipple/io/orientation.h"
 #include "stipple/io/output_file.h"
 
 namespace stipple {
@@ -20,6 +22,7 @@ namespace stipple {
 namespace {
 
 constexpr std::uint64_t kMaxPixelCount = std::uint64_t{1} << 28;  // 268 megapixels: 4 GiB as RGBA floats
+constexpr std::size_t kHeaderBytes = std::size_t{1} << 16;        // enough for most headers
 
 constexpr std::array<unsigned char, 3> kJpegSignature = {0xff, 0xd8, 0xff};
 constexpr std::array<unsigned char, 8> kPngSignature = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
@@ -30,22 +33,93 @@ bool starts_with(std::span<const std::byte> file, std::span<const unsigned char>
   return std::equal(signature.begin(), signature.end(), file.begin(), same);
 }
 
-}  // namespace
+// Looks at the first bytes only, so that a large file of another kind is not read.
+bool is_jpeg(InputFile& input) {
+  const std::span<const std::byte> start = input.peek(kPngSignature.size());
+  if (starts_with(start, kJpegSignature)) return true;
+  if (starts_with(start, kPngSignature)) return false;
+  throw Error(fmt::format("{}: neither a JPEG nor a PNG image", input.name()));
+}
 
-Image load_image(const std::filesystem::path& path) {
-  {
-    InputFile start(path);  // a look first, so that a large file of another kind is not read
-    const std::span<const std::byte> signature = start.take(kPngSignature.size());
-    if (!starts_with(signature, kJpegSignature) && !starts_with(signature, kPngSignature))
-      throw Error(fmt::format("{}: neither a JPEG nor a PNG image", start.name()));
-  }
+DecodedImage decode(const std::filesystem::path& path, int min_width_px, int min_height_px) {
   InputFile input(path);
+  const bool jpeg = is_jpeg(input);
   const std::span<const std::byte> file = input.take_rest();
-  if (starts_with(file, kJpegSignature)) return decode_jpeg(file, input.name());
+  if (jpeg) return decode_jpeg(file, min_width_px, min_height_px, input.name());
   return decode_png(file, input.name());
 }
 
+std::uint16_t sample_16(const DecodedImage& decoded, std::size_t i) {
+  std::uint16_t sample = 0;
+  std::memcpy(&sample, decoded.bytes.data() + 2 * i, 2);
+  return sample;
+}
+
+Image to_values(const DecodedImage& decoded) {
+  Image image(decoded.width_px, decoded.height_px, decoded.info.channel_count);
+  for (std::size_t i = 0; i < image.values.size(); ++i) {
+    image.values[i] = decoded.sample_bytes == 2 ? static_cast<float>(sample_16(decoded, i)) / 65535.0f
+                                                : static_cast<float>(decoded.bytes[i]) / 255.0f;
+  }
+  return image;
+}
+
+ByteImage to_bytes(DecodedImage decoded) {
+  ByteImage image;
+  image.width_px = decoded.width_px;
+  image.height_px = decoded.height_px;
+  image.channel_count = decoded.info.channel_count;
+  if (decoded.sample_bytes == 2) {
+    for (std::size_t i = 0; i < decoded.bytes.size() / 2; ++i) {
+      decoded.bytes[i] = static_cast<std::uint8_t>((sample_16(decoded, i) + 128) / 257);  // 65535 / 255 = 257
+    }
+    decoded.bytes.resize(decoded.bytes.size() / 2);
+  }
+  image.values = std::move(decoded.bytes);
+  return image;
+}
+
+std::uint8_t byte_from_value(float value) {
+  if (!(value > 0)) return 0;  // NaN too
+  return static_cast<std::uint8_t>(std::lround(255.0f * std::min(value, 1.0f)));
+}
+
+}  // namespace
+
+ImageInfo load_image_info(const std::filesystem::path& path) {
+  InputFile input(path, kHeaderBytes);
+  const auto read_info = is_jpeg(input) ? read_jpeg_info : read_png_info;
+  for (std::size_t count = kHeaderBytes;; count *= 4) {  // previews and colour profiles may take megabytes
+    const std::span<const std::byte> start = input.peek(count);
+    const std::optional<ImageInfo> info = read_info(start, input.remaining_bytes(), input.name());
+    if (info) return *info;
+  }
+}
+
+Image load_image(const std::filesystem::path& path) {
+  const DecodedImage decoded = decode(path, 0, 0);
+  return turned_upright(to_values(decoded), decoded.info.orientation);
+}
+
+ByteImage load_byte_image(const std::filesystem::path& path, int min_width_px, int min_height_px) {
+  StoredImage stored = load_stored_image(path, min_width_px, min_height_px);
+  return turned_upright(std::move(stored.pixels), stored.info.orientation);
+}
+
+StoredImage load_stored_image(const std::filesystem::path& path, int min_width_px, int min_height_px) {
+  DecodedImage decoded = decode(path, min_width_px, min_height_px);
+  StoredImage stored{.info = decoded.info, .pixels = {}, .shrunk_by = decoded.shrunk_by};
+  stored.pixels = to_bytes(std::move(decoded));
+  return stored;
+}
+
 void save_png(const Image& image, const std::filesystem::path& path) {
+  ByteImage bytes(image.width_px, image.height_px, image.channel_count);
+  std::transform(image.values.begin(), image.values.end(), bytes.values.begin(), byte_from_value);
+  save_png(bytes, path);
+}
+
+void save_png(const ByteImage& image, const std::filesystem::path& path) {
   const std::vector<std::byte> encoded = encode_png(image, path.string());
   OutputFile file(path);
   file.write(encoded);
@@ -56,24 +130,6 @@ void check_pixel_count(std::uint64_t width, std::uint64_t height, const std::str
   if (width * height <= kMaxPixelCount) return;  // both have at most 32 bits
   throw Error(
       fmt::format("{}: {} x {} pixels are more than the limit of {}", name, width, height, kMaxPixelCount));
-}
-
-Image apply_orientation(Image image, int orientation) {
-  if (orientation <= 1 || orientation > 8) return image;
-  const bool swap_axes = orientation >= 5;
-  const bool flip_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-  const bool flip_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
-  const int width = image.width_px, height = image.height_px;
-  Image upright(swap_axes ? height : width, swap_axes ? width : height, image.channel_count);
-  for (int y = 0; y < upright.height_px; ++y) {
-    for (int x = 0; x < upright.width_px; ++x) {
-      const int stored_x = swap_axes ? y : x, stored_y = swap_axes ? x : y;
-      const int from_x = flip_x ? width - 1 - stored_x : stored_x;
-      const int from_y = flip_y ? height - 1 - stored_y : stored_y;
-      std::copy_n(&image.at(from_x, from_y, 0), image.channel_count, &upright.at(x, y, 0));
-    }
-  }
-  return upright;
 }
 
 }  // namespace stipple

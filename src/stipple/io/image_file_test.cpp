@@ -131,6 +131,38 @@ TEST(Png, ReadsEveryKind) {
   }
 }
 
+TEST(Png, SixteenBitsAreRoundedToBytes) {
+  TestFolder folder;
+  Png png{.width = 6, .height = 1, .bit_depth = 16, .samples = {0, 128, 129, 65535, 65406, 0x8080}};
+  const std::filesystem::path path = folder.write("a.png", png.encode());
+  EXPECT_EQ(load_byte_image(path).values, (std::vector<std::uint8_t>{0, 0, 1, 255, 254, 128}));
+  EXPECT_EQ(load_image(path).values[1], 128 / 65535.0f);
+}
+
+TEST(Png, InfoIsWhatDecodingFinds) {
+  TestFolder folder;
+  Png palette{.width = 9, .height = 7, .bit_depth = 4, .color_type = PNG_COLOR_TYPE_PALETTE};
+  palette.palette.resize(16);
+  palette.samples = random_samples(63, 4);
+  Png transparent = palette;
+  transparent.palette_alpha = {1};
+  Png grey{.width = 9, .height = 7, .samples = random_samples(63, 8)};
+  Png rgba{.width = 9, .height = 7, .bit_depth = 16, .color_type = PNG_COLOR_TYPE_RGB_ALPHA};
+  rgba.samples = random_samples(252, 16);
+  for (const Png& png : {palette, transparent, grey, rgba}) {
+    const std::filesystem::path path = folder.write("a.png", png.encode());
+    const ImageInfo info = load_image_info(path);
+    const ByteImage image = load_byte_image(path, 1, 1);
+    EXPECT_EQ(info.width_px, image.width_px);
+    EXPECT_EQ(info.height_px, image.height_px);
+    EXPECT_EQ(info.channel_count, image.channel_count);
+    EXPECT_EQ(info.orientation, 1);
+  }
+  const std::string cut = grey.encode().substr(0, 30);
+  const std::filesystem::path path = folder.write("a.png", cut);
+  EXPECT_EQ(error_of([&] { load_image_info(path); }), path.string() + ": file ends early");
+}
+
 TEST(Png, APaletteBecomesColours) {
   for (const int bit_depth : {1, 2, 4, 8}) {
     Png png{.width = 3, .height = 1, .bit_depth = bit_depth, .color_type = PNG_COLOR_TYPE_PALETTE};
@@ -159,6 +191,19 @@ TEST(Png, SavesAndLoads) {
       image.values[i] = static_cast<float>(i % 256) / 255.0f;
     save_png(image, folder / "a.png");
     const Image back = load_image(folder / "a.png");
+    EXPECT_EQ(back.channel_count, channels);
+    EXPECT_EQ(back.values, image.values);
+  }
+}
+
+TEST(Png, SavesAndLoadsBytes) {
+  TestFolder folder;
+  for (int channels = 1; channels <= 4; ++channels) {
+    ByteImage image(16, 16, channels);
+    for (std::size_t i = 0; i < image.values.size(); ++i)
+      image.values[i] = static_cast<std::uint8_t>(i % 256);
+    save_png(image, folder / "a.png");
+    const ByteImage back = load_byte_image(folder / "a.png");
     EXPECT_EQ(back.channel_count, channels);
     EXPECT_EQ(back.values, image.values);
   }
@@ -217,6 +262,8 @@ TEST(ImageFile, GoesByContentNotByName) {
   EXPECT_EQ(load_image(folder / "really_a_png.jpg").height_px, 3);
   EXPECT_EQ(complaint(""), "neither a JPEG nor a PNG image");
   EXPECT_EQ(complaint("GIF89a"), "neither a JPEG nor a PNG image");
+  EXPECT_EQ(error_of([] { load_image_info("no/photo.jpg"); }),
+            "cannot open no/photo.jpg: No such file or directory");
   EXPECT_EQ(error_of([] { load_image("no/photo.jpg"); }),
             "cannot open no/photo.jpg: No such file or directory");
 }

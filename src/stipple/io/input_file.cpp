@@ -16,13 +16,8 @@
 
 namespace stipple {
 
-namespace {
-
-constexpr std::size_t kChunkBytes = std::size_t{1} << 20;  // read at a time: large enough to hide the call
-
-}  // namespace
-
-InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) {
+InputFile::InputFile(const std::filesystem::path& path, std::size_t chunk_bytes)
+    : name_(path.string()), chunk_bytes_(chunk_bytes) {
   // Non-blocking, so that a pipe without a writer is refused below instead of waited for.
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) fail_with_errno("open");
@@ -79,7 +74,8 @@ void InputFile::fill(std::size_t count) {
   if (available > 0) std::memmove(buffer_.data(), buffer_.data() + begin_, available);
   begin_ = 0;
   end_ = available;
-  const std::size_t chunk = static_cast<std::size_t>(std::min<std::uint64_t>(kChunkBytes, remaining_bytes()));
+  const std::size_t chunk =
+      static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes_, remaining_bytes()));
   // Doubling, for a line that outgrows the buffer piece by piece.
   if (buffer_.size() < count) buffer_.resize(std::max({count, chunk, available * 2}));
 

@@ -15,7 +15,8 @@ namespace stipple {
 // reader can check what a header claims before it allocates. What it hands out is valid until the next call.
 class InputFile {
  public:
-  explicit InputFile(const std::filesystem::path& path);
+  // Reads this many bytes at a time: large enough to hide the call, or small to look at the start only.
+  explicit InputFile(const std::filesystem::path& path, std::size_t chunk_bytes = std::size_t{1} << 20);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -24,11 +25,14 @@ class InputFile {
   std::uint64_t remaining_bytes() const { return size_bytes_ - position_; }
 
   // The next `count` bytes, or fewer where the file ends first.
-  std::span<const std::byte> take(std::size_t count) {
-    if (end_ - begin_ < count) fill(count);
-    return consume(end_ - begin_ < count ? end_ - begin_ : count);
-  }
+  std::span<const std::byte> take(std::size_t count) { return consume(peek(count).size()); }
   std::span<const std::byte> take_rest() { return take(static_cast<std::size_t>(remaining_bytes())); }
+
+  // The same, and the next call hands them out again.
+  std::span<const std::byte> peek(std::size_t count) {
+    if (end_ - begin_ < count) fill(count);
+    return {buffer_.data() + begin_, end_ - begin_ < count ? end_ - begin_ : count};
+  }
 
   // The next line without its end, "\n" or "\r\n". None, and nothing is taken, when there is no line end
   // within max_bytes: the file ends early if no more than that remain, else the line is too long.
@@ -47,6 +51,7 @@ class InputFile {
   [[noreturn]] void fail_with_errno(std::string_view what) const;
 
   std::string name_;
+  std::size_t chunk_bytes_;
   int descriptor_ = -1;
   std::uint64_t size_bytes_ = 0;
   std::uint64_t position_ = 0;     // of the next byte to hand out

@@ -41,6 +41,16 @@ TEST(InputFile, TakesBytesAndLines) {
   EXPECT_TRUE(file.take(1).empty());
 }
 
+TEST(InputFile, PeeksWithoutTaking) {
+  TestFolder folder;
+  InputFile file(folder.write("a", "abcdef"), 2);
+  EXPECT_EQ(file.peek(3).size(), 3u);
+  EXPECT_EQ(file.peek(100).size(), 6u);
+  EXPECT_EQ(file.remaining_bytes(), 6u);
+  EXPECT_EQ(file.take(1)[0], std::byte{'a'});
+  EXPECT_EQ(file.peek(1)[0], std::byte{'b'});
+}
+
 TEST(InputFile, SkipsBeyondItsBuffer) {
   TestFolder folder;
   std::string content(5'000'000, 'a');

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <csetjmp>
+#include <utility>
 // clang-format off
 #include <cstdio>  // jpeglib.h needs it first
 #include <jpeglib.h>
@@ -15,6 +16,7 @@
 
 #include "stipple/core/error.h"
 #include "stipple/io/image_codec.h"
+#include "stipple/io/orientation.h"
 
 namespace stipple {
 
@@ -40,7 +42,9 @@ struct Decoder {
 
 // libjpeg fills what is missing with grey and warns (level -1). Half a picture must not pass for a whole one.
 void on_message(j_common_ptr jpeg, int level) {
-  const bool harmless = jpeg->err->msg_code == JWRN_JFIF_MAJOR;  // a version number, nothing more
+  const int code = jpeg->err->msg_code;
+  const bool harmless = code == JWRN_JFIF_MAJOR ||     // a version number, nothing more
+                        code == JWRN_EXTRANEOUS_DATA;  // padding between the parts, as some cameras write it
   if (level < 0 && !harmless) on_error(jpeg);
 }
 
@@ -61,15 +65,18 @@ bool read_header(Decoder& decoder, std::span<const std::byte> file) {
   return true;
 }
 
-// `row` has room for one row of the output, `to` for all of it.
-bool read_pixels(Decoder& decoder, std::vector<JSAMPLE>& row, std::vector<float>& to) {
+bool start_pixels(Decoder& decoder) {
   if (setjmp(decoder.escape)) return false;
   jpeg_start_decompress(&decoder.jpeg);
+  return true;
+}
+
+// `to` has room for all rows of the output.
+bool read_pixels(Decoder& decoder, std::size_t row_bytes, std::vector<std::uint8_t>& to) {
+  if (setjmp(decoder.escape)) return false;
   while (decoder.jpeg.output_scanline < decoder.jpeg.output_height) {
-    const std::size_t begin = decoder.jpeg.output_scanline * row.size();
-    JSAMPROW samples = row.data();
-    jpeg_read_scanlines(&decoder.jpeg, &samples, 1);
-    for (std::size_t i = 0; i < row.size(); ++i) to[begin + i] = static_cast<float>(row[i]) / 255.0f;
+    JSAMPROW row = to.data() + decoder.jpeg.output_scanline * row_bytes;
+    jpeg_read_scanlines(&decoder.jpeg, &row, 1);
   }
   jpeg_finish_decompress(&decoder.jpeg);
   return true;
@@ -94,9 +101,9 @@ void choose_output(jpeg_decompress_struct& jpeg, const std::string& name) {
 
 // Every block of 8 x 8 pixels takes a bit at least, so that a header cannot make a tiny file huge in memory.
 // Arithmetic coding has no such bound.
-void check_file_size(const jpeg_decompress_struct& jpeg, std::size_t file_bytes, const std::string& name) {
+void check_file_size(const jpeg_decompress_struct& jpeg, std::uint64_t file_bytes, const std::string& name) {
   const std::uint64_t pixel_count = std::uint64_t{jpeg.image_width} * jpeg.image_height;
-  if (jpeg.arith_code || pixel_count / 64 <= std::uint64_t{file_bytes} * 8) return;
+  if (jpeg.arith_code || pixel_count / 64 <= file_bytes * 8) return;
   throw Error(
       fmt::format("{}: file is too short for {} x {} pixels", name, jpeg.image_width, jpeg.image_height));
 }
@@ -109,22 +116,63 @@ int find_orientation(const jpeg_decompress_struct& jpeg) {
   return 1;
 }
 
+void require(const Decoder& decoder, bool done, const std::string& name) {
+  if (!done) throw Error(fmt::format("{}: {}", name, decoder.message));
+}
+
+// What the header says, checked.
+ImageInfo take_info(jpeg_decompress_struct& jpeg, std::uint64_t file_bytes, const std::string& name) {
+  check_pixel_count(jpeg.image_width, jpeg.image_height, name);
+  check_file_size(jpeg, file_bytes, name);
+  choose_output(jpeg, name);
+  return {.width_px = static_cast<int>(jpeg.image_width),
+          .height_px = static_cast<int>(jpeg.image_height),
+          .channel_count = jpeg.out_color_space == JCS_GRAYSCALE ? 1 : 3,
+          .orientation = find_orientation(jpeg)};
+}
+
+// The strongest shrinking that leaves the minimum, of the upright picture.
+int choose_shrinking(const ImageInfo& info, int min_width_px, int min_height_px) {
+  if (swaps_axes(info.orientation)) std::swap(min_width_px, min_height_px);
+  if (min_width_px <= 0 || min_height_px <= 0) return 1;
+  const auto is_enough = [&](int factor) {
+    const int more = factor - 1;  // libjpeg rounds up
+    return (info.width_px + more) / factor >= min_width_px &&
+           (info.height_px + more) / factor >= min_height_px;
+  };
+  return is_enough(8) ? 8 : is_enough(4) ? 4 : is_enough(2) ? 2 : 1;
+}
+
 }  // namespace
 
-Image decode_jpeg(std::span<const std::byte> file, const std::string& name) {
+std::optional<ImageInfo> read_jpeg_info(std::span<const std::byte> start, std::uint64_t file_bytes,
+                                        const std::string& name) {
   Decoder decoder;
-  if (!read_header(decoder, file)) throw Error(fmt::format("{}: {}", name, decoder.message));
-  jpeg_decompress_struct& jpeg = decoder.jpeg;
-  check_pixel_count(jpeg.image_width, jpeg.image_height, name);
-  check_file_size(jpeg, file.size(), name);
-  choose_output(jpeg, name);
-  const int orientation = find_orientation(jpeg);
+  const bool done = read_header(decoder, start);
+  const bool ended_early = !done && decoder.errors.msg_code == JWRN_JPEG_EOF;
+  if (ended_early && start.size() < file_bytes) return std::nullopt;
+  require(decoder, done, name);
+  return take_info(decoder.jpeg, file_bytes, name);
+}
 
-  const int channels = jpeg.out_color_space == JCS_GRAYSCALE ? 1 : 3;
-  Image image(static_cast<int>(jpeg.image_width), static_cast<int>(jpeg.image_height), channels);
-  std::vector<JSAMPLE> row(static_cast<std::size_t>(jpeg.image_width) * channels);
-  if (!read_pixels(decoder, row, image.values)) throw Error(fmt::format("{}: {}", name, decoder.message));
-  return apply_orientation(std::move(image), orientation);
+DecodedImage decode_jpeg(std::span<const std::byte> file, int min_width_px, int min_height_px,
+                         const std::string& name) {
+  Decoder decoder;
+  require(decoder, read_header(decoder, file), name);
+  jpeg_decompress_struct& jpeg = decoder.jpeg;
+  DecodedImage image{.info = take_info(jpeg, file.size(), name)};
+  image.shrunk_by = choose_shrinking(image.info, min_width_px, min_height_px);
+  jpeg.scale_num = 1;
+  jpeg.scale_denom = static_cast<unsigned>(image.shrunk_by);
+  require(decoder, start_pixels(decoder), name);
+
+  image.width_px = static_cast<int>(jpeg.output_width);
+  image.height_px = static_cast<int>(jpeg.output_height);
+  const std::size_t row_bytes =
+      std::size_t{jpeg.output_width} * static_cast<unsigned>(jpeg.output_components);
+  image.bytes.resize(row_bytes * jpeg.output_height);
+  require(decoder, read_pixels(decoder, row_bytes, image.bytes), name);
+  return image;
 }
 
 }  // namespace stipple

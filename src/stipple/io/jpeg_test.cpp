@@ -1,93 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // JPEG files through load_image(), and their Exif orientation.
-// clang-format off
-#include <cstdio>  // jpeglib.h needs it first
-#include <jpeglib.h>
-// clang-format on
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "stipple/io/image_codec.h"
 #include "stipple/io/image_file.h"
 #include "stipple/io/test_folder.h"
+#include "stipple/io/test_jpeg.h"
 
 namespace stipple {
 namespace {
-
-struct Jpeg {
-  int width = 0, height = 0;
-  J_COLOR_SPACE color_space = JCS_RGB;
-  int channels = 3;
-  bool progressive = false;
-  std::string app1 = {};
-  std::vector<unsigned char> samples = {};
-
-  std::string encode() const {
-    jpeg_compress_struct jpeg{};
-    jpeg_error_mgr errors{};
-    jpeg.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&jpeg);
-    unsigned char* memory = nullptr;
-    unsigned long size = 0;
-    jpeg_mem_dest(&jpeg, &memory, &size);
-    jpeg.image_width = static_cast<JDIMENSION>(width);
-    jpeg.image_height = static_cast<JDIMENSION>(height);
-    jpeg.input_components = channels;
-    jpeg.in_color_space = color_space;
-    jpeg_set_defaults(&jpeg);
-    jpeg_set_quality(&jpeg, 100, TRUE);
-    jpeg.comp_info[0].h_samp_factor = jpeg.comp_info[0].v_samp_factor = 1;
-    if (progressive) jpeg_simple_progression(&jpeg);
-    jpeg_start_compress(&jpeg, TRUE);
-    if (!app1.empty()) {
-      jpeg_write_marker(&jpeg, JPEG_APP0 + 1, reinterpret_cast<const JOCTET*>(app1.data()),
-                        static_cast<unsigned>(app1.size()));
-    }
-    while (jpeg.next_scanline < jpeg.image_height) {
-      const std::size_t begin = std::size_t{jpeg.next_scanline} * width * channels;
-      std::vector<unsigned char> row(samples.begin() + static_cast<std::ptrdiff_t>(begin),
-                                     samples.begin() + static_cast<std::ptrdiff_t>(begin) + width * channels);
-      JSAMPROW pointer = row.data();
-      jpeg_write_scanlines(&jpeg, &pointer, 1);
-    }
-    jpeg_finish_compress(&jpeg);
-    jpeg_destroy_compress(&jpeg);
-    std::string bytes(reinterpret_cast<char*>(memory), size);
-    std::free(memory);
-    return bytes;
-  }
-};
-
-// 8 x 8 blocks of one colour each, which JPEG keeps nearly exactly; every block has its own.
-Jpeg blocks(int columns, int rows, int channels) {
-  Jpeg jpeg{.width = 8 * columns, .height = 8 * rows, .channels = channels};
-  jpeg.color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-  for (int y = 0; y < jpeg.height; ++y) {
-    for (int x = 0; x < jpeg.width; ++x) {
-      const int block = y / 8 * columns + x / 8;
-      for (int c = 0; c < channels; ++c) {
-        jpeg.samples.push_back(static_cast<unsigned char>((40 + 30 * block + 50 * c) % 256));
-      }
-    }
-  }
-  return jpeg;
-}
-
-// Exif data with an orientation, as a camera puts it into APP1.
-std::string exif(int orientation, bool big_endian) {
-  const auto number = [&](unsigned value, int size) {
-    std::string bytes;
-    for (int i = 0; i < size; ++i)
-      bytes += static_cast<char>(value >> 8 * (big_endian ? size - 1 - i : i) & 0xff);
-    return bytes;
-  };
-  const std::string other = number(0x010f, 2) + number(2, 2) + number(4, 4) + number(0x41424300, 4);
-  const std::string entry = number(0x0112, 2) + number(3, 2) + number(1, 4) +
-                            number(static_cast<unsigned>(orientation), 2) + number(0, 2);
-  return std::string("Exif\0\0", 6) + (big_endian ? "MM" : "II") + number(42, 2) + number(8, 4) +
-         number(2, 2) + other + entry + number(0, 4);
-}
 
 Image load_bytes(std::string_view content) {
   TestFolder folder;
@@ -214,6 +136,106 @@ TEST(Jpeg, BelievesTheFileNotTheHeader) {
   EXPECT_EQ(complaint(file), "65280 x 65280 pixels are more than the limit of 268435456");
   file.replace(frame + 5, 4, "\x3f\xff\x3f\xff");
   EXPECT_EQ(complaint(file), "file is too short for 16383 x 16383 pixels");
+}
+
+TEST(Jpeg, BytesAreTheValues) {
+  TestFolder folder;
+  for (const int channels : {1, 3}) {
+    Jpeg jpeg = waves(21, 13, channels);
+    jpeg.app1 = exif(6, true);
+    const std::filesystem::path path = folder.write("a.jpg", jpeg.encode());
+    const Image image = load_image(path);
+    const ByteImage bytes = load_byte_image(path);
+    EXPECT_EQ(bytes.width_px, 13);
+    EXPECT_EQ(bytes.height_px, 21);
+    ASSERT_EQ(bytes.values.size(), image.values.size());
+    for (std::size_t i = 0; i < bytes.values.size(); ++i) {
+      EXPECT_EQ(static_cast<float>(bytes.values[i]) / 255.0f, image.values[i]);
+    }
+  }
+}
+
+TEST(Jpeg, IsDecodedNoLargerThanNeeded) {
+  TestFolder folder;
+  const auto shrunk_by = [&](int orientation, int min_width, int min_height) {
+    Jpeg jpeg = waves(163, 80);
+    jpeg.app1 = exif(orientation, false);
+    const std::filesystem::path path = folder.write("a.jpg", jpeg.encode());
+    const StoredImage stored = load_stored_image(path, min_width, min_height);
+    EXPECT_EQ(stored.pixels.width_px, (163 + stored.shrunk_by - 1) / stored.shrunk_by);
+    EXPECT_EQ(stored.pixels.height_px, 80 / stored.shrunk_by);
+    EXPECT_EQ(stored.info.width_px, 163);
+    return stored.shrunk_by;
+  };
+  EXPECT_EQ(shrunk_by(1, 0, 0), 1);
+  EXPECT_EQ(shrunk_by(1, 163, 80), 1);
+  EXPECT_EQ(shrunk_by(1, 83, 1), 1);
+  EXPECT_EQ(shrunk_by(1, 82, 40), 2);
+  EXPECT_EQ(shrunk_by(1, 82, 41), 1);
+  EXPECT_EQ(shrunk_by(1, 41, 20), 4);
+  EXPECT_EQ(shrunk_by(1, 21, 10), 8);
+  EXPECT_EQ(shrunk_by(1, 1, 1), 8);
+  EXPECT_EQ(shrunk_by(1, 1000, 1000), 1);
+  EXPECT_EQ(shrunk_by(6, 40, 82), 2);  // the minimum is the upright picture's
+  EXPECT_EQ(shrunk_by(6, 82, 40), 1);
+}
+
+TEST(Jpeg, InfoIsWhatDecodingFinds) {
+  TestFolder folder;
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    for (const int channels : {1, 3}) {
+      Jpeg jpeg = waves(20, 12, channels);
+      jpeg.app1 = exif(orientation, orientation % 2 == 0);
+      jpeg.progressive = channels == 3;
+      const std::filesystem::path path = folder.write("a.jpg", jpeg.encode());
+      const ImageInfo info = load_image_info(path);
+      EXPECT_EQ(info.width_px, 20);
+      EXPECT_EQ(info.height_px, 12);
+      EXPECT_EQ(info.channel_count, channels);
+      EXPECT_EQ(info.orientation, orientation);
+      EXPECT_EQ(load_stored_image(path).info.orientation, orientation);
+      EXPECT_EQ(load_byte_image(path).width_px, orientation >= 5 ? 12 : 20);
+    }
+  }
+}
+
+// Markers of 64 KiB, as colour profiles and previews fill them, before the picture's own.
+std::string with_large_markers(const std::string& jpeg, int count) {
+  std::string markers;
+  for (int i = 0; i < count; ++i) markers += std::string("\xff\xe2\xff\xff", 4) + std::string(0xfffd, 'p');
+  return jpeg.substr(0, 2) + markers + jpeg.substr(2);
+}
+
+TEST(Jpeg, InfoLooksBehindLargeMarkers) {
+  TestFolder folder;
+  Jpeg jpeg = waves(20, 12);
+  jpeg.app1 = exif(8, false);
+  for (const int count : {1, 4, 20}) {
+    const std::string whole = with_large_markers(jpeg.encode(), count);
+    EXPECT_EQ(load_image_info(folder.write("a.jpg", whole)).orientation, 8);
+    const std::filesystem::path cut = folder.write("a.jpg", whole.substr(0, 65530u * count));
+    EXPECT_EQ(error_of([&] { load_image_info(cut); }), cut.string() + ": Premature end of JPEG file");
+  }
+}
+
+TEST(Jpeg, InfoHasTheErrorsOfDecoding) {
+  TestFolder folder;
+  Jpeg cmyk{.width = 8, .height = 8, .color_space = JCS_CMYK, .channels = 4};
+  cmyk.samples.resize(256);
+  const std::filesystem::path path = folder.write("a.jpg", cmyk.encode());
+  EXPECT_EQ(error_of([&] { load_image_info(path); }), error_of([&] { load_image(path); }));
+  expect_flips_are_survived(folder, "a.jpg", waves(9, 9).encode(), 500, load_image_info);
+}
+
+TEST(Jpeg, ExtraBytesAroundAWholePictureAreFine) {
+  const std::string whole = waves(40, 24).encode();
+  const std::vector<float> expected = load_bytes(whole).values;
+  const std::string padding(7, '\0');
+  const std::size_t tables = whole.find("\xff\xdb"), end = whole.size() - 2;
+  for (const std::size_t place : {tables, end}) {  // before a marker: cameras pad there
+    EXPECT_EQ(load_bytes(whole.substr(0, place) + padding + whole.substr(place)).values, expected);
+  }
+  EXPECT_EQ(load_bytes(whole + "a film of the moment" + whole).values, expected);  // after the end: phones
 }
 
 }  // namespace

@@ -7,10 +7,8 @@
 #include <fmt/format.h>
 #include <png.h>
 
-#include <algorithm>
 #include <bit>
 #include <cassert>
-#include <cmath>
 #include <csetjmp>
 #include <cstring>
 #include <new>
@@ -25,6 +23,7 @@ namespace {
 // What libpng's callbacks work on.
 struct Stream {
   std::span<const std::byte> input;  // what is still to be read
+  bool ended_early = false;
   std::vector<std::byte> output;
   char message[256]{};
 };
@@ -39,7 +38,8 @@ void ignore_warning(png_structp, png_const_charp) {}  // such as an unusual colo
 
 void read_bytes(png_structp png, png_bytep to, std::size_t count) {
   Stream& stream = *static_cast<Stream*>(png_get_io_ptr(png));
-  if (count > stream.input.size()) png_error(png, "file ends early");
+  stream.ended_early = count > stream.input.size();
+  if (stream.ended_early) png_error(png, "file ends early");
   std::memcpy(to, stream.input.data(), count);
   stream.input = stream.input.subspan(count);
 }
@@ -120,7 +120,7 @@ bool read_pixels(Reader& reader, std::vector<png_bytep>& rows) {
   return true;
 }
 
-bool write_pixels(Writer& writer, const Image& image, std::vector<png_bytep>& rows) {
+bool write_pixels(Writer& writer, const ByteImage& image, std::vector<png_bytep>& rows) {
   constexpr int kColorTypes[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                  PNG_COLOR_TYPE_RGB_ALPHA};
   if (setjmp(png_jmpbuf(writer.png))) return false;
@@ -136,65 +136,66 @@ bool write_pixels(Writer& writer, const Image& image, std::vector<png_bytep>& ro
 }
 
 // Deflate shrinks 1032 : 1 at best, so that a header cannot make a tiny file huge in memory.
-void check_file_size(std::uint64_t pixel_bytes, std::size_t file_bytes, const std::string& name) {
+void check_file_size(std::uint64_t pixel_bytes, std::uint64_t file_bytes, const std::string& name) {
   if (pixel_bytes / 1032 <= file_bytes) return;
   throw Error(fmt::format("{}: file is too short for its {} bytes of pixels", name, pixel_bytes));
 }
 
-std::vector<png_bytep> row_pointers(std::vector<unsigned char>& bytes, std::size_t row_bytes, int height) {
+std::vector<png_bytep> row_pointers(png_bytep first, std::size_t row_bytes, int height) {
   std::vector<png_bytep> rows(static_cast<std::size_t>(height));
-  for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = bytes.data() + y * row_bytes;
+  for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = first + y * row_bytes;
   return rows;
 }
 
-void convert_samples(std::span<const unsigned char> bytes, int bit_depth, std::span<float> to) {
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    if (bit_depth == 16) {
-      std::uint16_t sample = 0;
-      std::memcpy(&sample, bytes.data() + 2 * i, 2);
-      to[i] = static_cast<float>(sample) / 65535.0f;
-    } else {
-      to[i] = static_cast<float>(bytes[i]) / 255.0f;
-    }
-  }
+void require(const Reader& reader, bool done, const std::string& name) {
+  if (!done) throw Error(fmt::format("{}: {}", name, reader.stream.message));
 }
 
-unsigned char byte_from_value(float value) {
-  if (!(value > 0)) return 0;  // NaN too
-  return static_cast<unsigned char>(std::lround(255.0f * std::min(value, 1.0f)));
+// What the header says, checked; from here on pixels are as choose_output() asks for them.
+ImageInfo take_info(Reader& reader, std::uint64_t file_bytes, const std::string& name) {
+  const std::uint64_t width = png_get_image_width(reader.png, reader.info);
+  const std::uint64_t height = png_get_image_height(reader.png, reader.info);
+  check_pixel_count(width, height, name);
+  check_file_size(png_get_rowbytes(reader.png, reader.info) * height, file_bytes, name);
+  require(reader, choose_output(reader), name);
+  return {.width_px = static_cast<int>(width),
+          .height_px = static_cast<int>(height),
+          .channel_count = png_get_channels(reader.png, reader.info)};
 }
 
 }  // namespace
 
-Image decode_png(std::span<const std::byte> file, const std::string& name) {
+std::optional<ImageInfo> read_png_info(std::span<const std::byte> start, std::uint64_t file_bytes,
+                                       const std::string& name) {
+  Reader reader;
+  reader.stream.input = start;
+  const bool done = read_header(reader);
+  if (reader.stream.ended_early && start.size() < file_bytes) return std::nullopt;
+  require(reader, done, name);
+  return take_info(reader, file_bytes, name);
+}
+
+DecodedImage decode_png(std::span<const std::byte> file, const std::string& name) {
   Reader reader;
   reader.stream.input = file;
-  const auto require = [&](bool done) {
-    if (!done) throw Error(fmt::format("{}: {}", name, reader.stream.message));
-  };
-  require(read_header(reader));
-  const std::uint64_t width = png_get_image_width(reader.png, reader.info);
-  const std::uint64_t height = png_get_image_height(reader.png, reader.info);
-  check_pixel_count(width, height, name);
-  check_file_size(png_get_rowbytes(reader.png, reader.info) * height, file.size(), name);
-
-  require(choose_output(reader));
+  require(reader, read_header(reader), name);
+  DecodedImage image{.info = take_info(reader, file.size(), name)};
+  image.width_px = image.info.width_px;
+  image.height_px = image.info.height_px;
+  image.sample_bytes = png_get_bit_depth(reader.png, reader.info) / 8;
   const std::size_t row_bytes = png_get_rowbytes(reader.png, reader.info);
-  std::vector<unsigned char> bytes(row_bytes * height);
-  std::vector<png_bytep> rows = row_pointers(bytes, row_bytes, static_cast<int>(height));
-  require(read_pixels(reader, rows));
-
-  Image image(static_cast<int>(width), static_cast<int>(height), png_get_channels(reader.png, reader.info));
-  convert_samples(bytes, png_get_bit_depth(reader.png, reader.info), image.values);
+  image.bytes.resize(row_bytes * static_cast<std::size_t>(image.height_px));
+  std::vector<png_bytep> rows = row_pointers(image.bytes.data(), row_bytes, image.height_px);
+  require(reader, read_pixels(reader, rows), name);
   return image;
 }
 
-std::vector<std::byte> encode_png(const Image& image, const std::string& name) {
+std::vector<std::byte> encode_png(const ByteImage& image, const std::string& name) {
   assert(1 <= image.channel_count && image.channel_count <= 4);
-  std::vector<unsigned char> bytes(image.values.size());
-  std::transform(image.values.begin(), image.values.end(), bytes.begin(), byte_from_value);
   const std::size_t row_bytes = static_cast<std::size_t>(image.width_px) * image.channel_count;
-  std::vector<png_bytep> rows = row_pointers(bytes, row_bytes, image.height_px);
+  // libpng takes pointers to what is not const, and only reads.
+  std::vector<png_bytep> rows =
+      row_pointers(const_cast<png_bytep>(image.values.data()), row_bytes, image.height_px);
   Writer writer;
   if (!write_pixels(writer, image, rows)) {
     throw Error(fmt::format("cannot write {}: {}", name, writer.stream.message));

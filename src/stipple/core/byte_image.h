@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace stipple {
+
+// An Image of 8 bits a channel, 0 black to 255 white, as files have it; laid out alike.
+struct ByteImage {
+  int width_px = 0;
+  int height_px = 0;
+  int channel_count = 0;  // 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA
+  std::vector<std::uint8_t> values;
+
+  ByteImage() = default;
+  ByteImage(int width, int height, int channels)
+      : width_px(width),
+        height_px(height),
+        channel_count(channels),
+        values(static_cast<std::size_t>(width) * height * channels) {}
+
+  std::size_t pixel_count() const { return static_cast<std::size_t>(width_px) * height_px; }
+  bool has_alpha() const { return channel_count == 2 || channel_count == 4; }
+};
+
+}  // namespace stipple

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/scene/view_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "stipple/core/error.h"
+#include "stipple/io/orientation.h"
+#include "stipple/scene/undistort.h"
+
+namespace stipple {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+int longer_side(const Lens& lens) { return std::max(lens.width_px, lens.height_px); }
+
+// How much smaller than its lens says a photo is to be trained on.
+double working_scale(const Lens& lens, const SceneOptions& options) {
+  double scale = 1.0 / options.downscale;
+  if (options.max_resolution_px > 0)
+    scale = std::min(scale, static_cast<double>(options.max_resolution_px) / longer_side(lens));
+  return scale;
+}
+
+// The camera for a photo `scale` times the size of its lens; file_scale is how large the file is, and within
+// a pixel of that the file's size is taken as it is.
+Camera working_camera(const Lens& lens, double scale, const ImageInfo& file) {
+  Camera camera = undistorted_camera(lens);
+  const auto side = [&](int full, int in_file) {
+    const int wanted = std::max(1, static_cast<int>(std::lround(full * scale)));
+    return lens.is_pinhole() && std::abs(in_file - wanted) <= 1 ? in_file : wanted;
+  };
+  const int width = side(camera.width_px, file.width_px), height = side(camera.height_px, file.height_px);
+  const Vec2f ratio(static_cast<float>(width) / static_cast<float>(camera.width_px),
+                    static_cast<float>(height) / static_cast<float>(camera.height_px));
+  camera.focal_px = camera.focal_px * ratio;
+  camera.center_px = camera.center_px * ratio;
+  camera.width_px = width;
+  camera.height_px = height;
+  return camera;
+}
+
+// Whether a picture of this size is one of the lens's at some scale, to within a pixel of rounding.
+bool has_shape_of(const Lens& lens, int width_px, int height_px) {
+  const double scale = std::max(static_cast<double>(width_px) / lens.width_px,
+                                static_cast<double>(height_px) / lens.height_px);
+  return std::abs(scale * lens.width_px - width_px) <= 1.5 &&
+         std::abs(scale * lens.height_px - height_px) <= 1.5;
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+ImageInfo upright(ImageInfo info) {
+  if (swaps_axes(info.orientation)) std::swap(info.width_px, info.height_px);
+  return info;
+}
+
+// Whether the photo's orientation leaves open what its camera belongs to. Programs that compute cameras take
+// the pixels as stored; only a camera with the turned picture's shape, and not with that of the stored one,
+// is known to be of the turned one. Where the data gives no size, the picture is as people see it.
+bool is_ambiguous(const ImageInfo& stored, const Lens& lens, const FrameLens& given) {
+  if (stored.orientation <= 1 || !given.width_px) return false;
+  const ImageInfo turned = upright(stored);
+  return !has_shape_of(lens, turned.width_px, turned.height_px) ||
+         has_shape_of(lens, stored.width_px, stored.height_px);
+}
+
+}  // namespace
+
+ViewBuilder::ViewBuilder(const SceneSource& source, const SceneOptions& options)
+    : source_(source), options_(options), finder_(choose_folder()) {}
+
+void ViewBuilder::add(const SourceImage& image) {
+  const std::optional<fs::path> name = contained_path(image.name);
+  if (!name) return outside_.add(image.name);
+  const std::optional<fs::path> path = find(*name);
+  if (!path) return missing_.add(image.name);
+  try {
+    add_found(image, *name, *path);
+  } catch (const Error& error) {
+    unreadable_.add(error.what());
+  }
+}
+
+std::vector<SceneProblem> ViewBuilder::problems() const {
+  std::vector<SceneProblem> found;
+  const auto add = [&](const Dropped& d, const char* what, const std::string& advice) {
+    if (d.count > 0)
+      found.push_back({false, fmt::format(fmt::runtime(what), count_of(d.count, "image"), d.first), advice});
+  };
+  add(missing_, "{} not in the folder, such as {}",
+      fmt::format("They are left out; copy them to {}, or say where they are with --images.",
+                  finder_.folder().string()));
+  add(outside_, "{} whose name leads outside the scene, such as {}", "They are left out.");
+  add(unreadable_, "{} cannot be used: {}", "They are left out; copy or convert them again.");
+  add(turned_, "{} turned by an Exif orientation that the cameras may not know of, such as {}",
+      "They are left out; turn the pixels (exiftran -ai) or remove the tag, whichever the cameras were "
+      "computed "
+      "from.");
+  add(misshapen_, "{} without the shape of their camera, such as {}",
+      "They are left out; use the photos that the cameras were computed from.");
+  add(masks_missing_, "{} whose mask is not there, such as {}",
+      "They are used without; every pixel of them counts.");
+  return found;
+}
+
+// The folder that has most of the images where their names say.
+fs::path ViewBuilder::choose_folder() const {
+  std::vector<fs::path> folders = source_.image_folders;
+  if (!options_.images.empty()) folders = {options_.images};
+  fs::path best;
+  std::size_t most = 0;
+  for (const fs::path& folder : folders) {
+    const std::size_t found = count_found(ImageFinder(source_.base / folder));
+    if (found > most) best = folder, most = found;
+    if (found == source_.images.size()) break;
+  }
+  for (const fs::path& folder :
+       folders)  // none has any: they may be in sub-folders of the first that is there
+    if (best.empty() && is_folder(source_.base / folder)) best = folder;
+  if (best.empty()) best = folders[0];
+  return (source_.base / shrunk_folder(best)).lexically_normal();
+}
+
+std::size_t ViewBuilder::count_found(const ImageFinder& finder) const {
+  return static_cast<std::size_t>(
+      std::count_if(source_.images.begin(), source_.images.end(), [&](const SourceImage& image) {
+        const auto name = contained_path(image.name);
+        return name && finder.has(*name);
+      }));
+}
+
+// images_4 instead of images where that is large enough and whole: it decodes faster.
+fs::path ViewBuilder::shrunk_folder(const fs::path& folder) const {
+  if (folder.filename() != "images" || source_.images.empty()) return folder;
+  const FrameLens& first = source_.images[0].lens;
+  if (!first.width_px || !first.height_px) return folder;
+  Lens lens;
+  lens.width_px = static_cast<int>(std::clamp(*first.width_px, 1.0, 65536.0));
+  lens.height_px = static_cast<int>(std::clamp(*first.height_px, 1.0, 65536.0));
+  const int most = static_cast<int>(1 / working_scale(lens, options_) + 1e-6);
+  for (int factor = std::min(most, 64); factor > 1; --factor) {
+    const fs::path shrunk = folder.parent_path() / fmt::format("images_{}", factor);
+    if (is_folder(source_.base / shrunk) &&
+        count_found(ImageFinder(source_.base / shrunk)) == source_.images.size())
+      return shrunk;
+  }
+  return folder;
+}
+
+std::optional<fs::path> ViewBuilder::find(const fs::path& name) {
+  if (finder_.has(name)) return finder_.folder() / name;
+  for (const char* extension : {".png", ".jpg", ".jpeg"})  // NeRF synthetic leaves it out
+    if (finder_.has(name.string() + extension)) return finder_.folder() / (name.string() + extension);
+  return finder_.find(name);
+}
+
+void ViewBuilder::add_found(const SourceImage& image, const fs::path& name, const fs::path& path) {
+  const ImageInfo stored = load_image_info(path), turned = upright(stored);
+  try {
+    const Lens lens = resolve_lens(image.lens, turned.width_px, turned.height_px);
+    if (is_ambiguous(stored, lens, image.lens))
+      return turned_.add(fmt::format("{} (orientation {})", image.name, stored.orientation));
+    if (!has_shape_of(lens, turned.width_px, turned.height_px))
+      return misshapen_.add(fmt::format("{} ({}x{}, {} {}x{})", image.name, turned.width_px, turned.height_px,
+                                        image.camera, lens.width_px, lens.height_px));
+    add_view(image, name, path, lens, turned);
+  } catch (const Error& error) {  // of the lens, which does not know whose it is
+    throw Error(fmt::format("{}: {}", image.name, error.what()));
+  }
+}
+
+void ViewBuilder::add_view(const SourceImage& image, const fs::path& name, const fs::path& path,
+                           const Lens& lens, const ImageInfo& upright) {
+  SceneView view;
+  view.name = name.string();
+  view.image_path = path;
+  view.mask_path = mask_of(image, name);
+  view.alpha = options_.alpha;
+  const double in_file =
+      static_cast<double>(std::max(upright.width_px, upright.height_px)) / longer_side(lens);
+  view.camera = working_camera(lens, std::min(working_scale(lens, options_), in_file), upright);
+  view.camera.camera_from_world = image.camera_from_world;
+  view.lens = resized(lens, upright.width_px, upright.height_px);
+  view.is_test = image.is_test.value_or(false);
+  views.push_back(std::move(view));
+}
+
+fs::path ViewBuilder::mask_of(const SourceImage& image, const fs::path& name) {
+  if (!image.mask_name.empty()) {
+    const std::optional<fs::path> mask = contained_path(image.mask_name);
+    if (mask && fs::is_regular_file(source_.base / *mask)) return source_.base / *mask;
+    masks_missing_.add(fmt::format("{} ({})", image.name, image.mask_name));
+    return {};
+  }
+  // In transforms.json the folder of the images is part of their names.
+  const fs::path below = *name.begin() == "images" ? name.lexically_relative("images") : name;
+  return find_mask(source_.base, below);
+}
+
+}  // namespace stipple

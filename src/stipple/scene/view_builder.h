@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Turns what a scene's files say of each image into a view whose photo can be loaded, and keeps count of
+// those that cannot be one.
+#include "stipple/io/image_file.h"
+#include "stipple/scene/colmap.h"
+#include "stipple/scene/image_finder.h"
+#include "stipple/scene/scene_source.h"
+
+namespace stipple {
+
+class ViewBuilder {
+ public:
+  ViewBuilder(const SceneSource& source, const SceneOptions& options);
+
+  void add(const SourceImage& image);
+
+  std::vector<SceneView> views;  // in the order they were added
+
+  // What was left out, a problem a kind.
+  std::vector<SceneProblem> problems() const;
+
+ private:
+  std::filesystem::path choose_folder() const;
+  std::size_t count_found(const ImageFinder& finder) const;
+  std::filesystem::path shrunk_folder(const std::filesystem::path& folder) const;
+  std::optional<std::filesystem::path> find(const std::filesystem::path& name);
+  void add_found(const SourceImage& image, const std::filesystem::path& name,
+                 const std::filesystem::path& path);
+  void add_view(const SourceImage& image, const std::filesystem::path& name,
+                const std::filesystem::path& path, const Lens& lens, const ImageInfo& upright);
+  std::filesystem::path mask_of(const SourceImage& image, const std::filesystem::path& name);
+
+  const SceneSource& source_;
+  const SceneOptions& options_;
+  ImageFinder finder_;
+  Dropped missing_, outside_, unreadable_, turned_, misshapen_, masks_missing_;
+};
+
+}  // namespace stipple
