@@ -10,7 +10,6 @@
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
 #include "stipple/scene/colmap.h"
-#include "stipple/scene/photo_cache.h"
 #include "stipple/scene/random_points.h"
 #include "stipple/scene/scene_source.h"
 
@@ -51,7 +50,6 @@ class Doctor {
       ++report_.image_count_from_model[view.lens.model];
       ++report_.image_count_from_size[fmt::format("{}x{}", view.camera.width_px, view.camera.height_px)];
       report_.mask_count += !view.mask_path.empty();
-      report_.photo_bytes += photo_bytes(view);
     }
     report_.bytes_per_million_gaussians = kBytesPerGaussian * 1'000'000;
   }
@@ -63,14 +61,17 @@ class Doctor {
     parallel_for(scene_.views.size(), [&](std::size_t i) {
       std::string error;
       bool counts = true;
+      std::size_t bytes = 0;
       try {
         const Photo photo = load_photo(scene_.views[i]);
+        bytes = photo.size_bytes();
         counts = photo.weight.empty() ||
                  std::any_of(photo.weight.begin(), photo.weight.end(), [](std::uint8_t w) { return w > 0; });
       } catch (const Error& e) {
         error = e.what();
       }
       const std::lock_guard lock(mutex);
+      report_.photo_bytes += bytes;
       if (!error.empty()) broken[i] = error;
       if (!counts) empty[i] = scene_.views[i].name;
     });

@@ -91,12 +91,12 @@ void ColmapBuilder::add_point(const std::string& name, const std::array<double, 
 
 std::vector<fs::path> find_colmap_models(const fs::path& root) {
   std::vector<fs::path> found;
-  for (const char* base : {".", "colmap"}) {
-    const fs::path folder = (root / base).lexically_normal();
+  for (const fs::path& folder : {root, root / "colmap"}) {
     add_models_in(folder / "sparse", found);
     if (holds_model(folder / "sparse")) found.push_back(folder / "sparse");
     if (holds_model(folder)) found.push_back(folder);
   }
+  if (found.empty() && root.filename() == "sparse") add_models_in(root, found);
   return found;
 }
 

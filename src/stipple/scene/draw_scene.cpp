@@ -12,6 +12,7 @@ namespace stipple {
 namespace {
 
 constexpr int kPanelPx = 800, kMarginPx = 30, kGapPx = 4;
+constexpr float kCameraShare = 3;            // a panel is at most so much larger than the cameras' range
 constexpr std::size_t kMaxPoints = 200'000;  // more would only cover each other
 const Vec3f kPaper(1, 1, 1), kFrame(0.75f, 0.75f, 0.75f), kTrain(0.1f, 0.3f, 0.85f),
     kTest(0.95f, 0.45f, 0.05f);
@@ -66,9 +67,12 @@ class Panel {
     const Range x{std::min(px.low, cx.low), std::max(px.high, cx.high)},
         y{std::min(py.low, cy.low), std::max(py.high, cy.high)};
     middle_ = {(x.low + x.high) / 2, (y.low + y.high) / 2};
-    const float size = std::max({x.size(), y.size(), 1e-6f});
+    // What is far beyond the cameras matters less than to see them.
+    const float reach = kCameraShare * std::max(cx.size(), cy.size());
+    const float size = std::max({std::min(std::max(x.size(), y.size()), reach), 1e-6f});
+    if (size == reach) middle_ = {(cx.low + cx.high) / 2, (cy.low + cy.high) / 2};
     scale_ = static_cast<float>(kPanelPx - 2 * kMarginPx) / size;
-    frustum_length_ = 0.04f * size;
+    frustum_length_ = (scene.views.size() > 100 ? 0.02f : 0.04f) * size;
   }
 
   void draw(const Scene& scene) {

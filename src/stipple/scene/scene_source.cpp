@@ -65,7 +65,7 @@ std::vector<fs::path> colmap_image_folders(const fs::path& root, const fs::path&
   std::vector<fs::path> folders = {"images", "input"};
   for (const fs::path& folder : shrunk_folders(root)) folders.push_back(folder);
   folders.push_back(".");
-  if (model == root) {  // given as scene/sparse/0 or scene/sparse
+  if (model == root || root.filename() == "sparse") {  // given as scene/sparse/0 or scene/sparse
     folders.push_back("../images");
     folders.push_back("../../images");
   }

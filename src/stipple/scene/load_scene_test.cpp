@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+
+#include "stipple/io/test_jpeg.h"
+#include "stipple/scene/test_scene.h"
+
+namespace stipple {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What load_scene says about a scene, a line each; the folder's own name is left out.
+std::string problems_of(const TestFolder& folder, const SceneOptions& options = {}) {
+  std::string text;
+  const std::string error = error_of([&] {
+    for (const SceneProblem& p : load_scene(folder.path(), options).problems)
+      text += p.what + "\n" + p.advice + "\n";
+  });
+  if (!error.empty()) text += error + "\n";
+  for (std::size_t at; (at = text.find(folder.path().string())) != text.npos;)
+    text.replace(at, folder.path().string().size(), "scene");
+  return text;
+}
+
+void replace_in(const fs::path& path, const std::string& from, const std::string& to) {
+  std::string text = read_file(path);
+  const std::size_t at = text.find(from);
+  ASSERT_NE(at, text.npos) << from;
+  text.replace(at, from.size(), to);
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+TEST(LoadScene, AWholeScene) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  const Scene scene = load_scene(folder.path());
+  EXPECT_EQ(scene.format, "COLMAP model (binary) in sparse/0");
+  EXPECT_TRUE(scene.problems.empty());
+  ASSERT_EQ(scene.views.size(), 12u);
+  EXPECT_EQ(scene.test_views(), (std::vector<std::size_t>{0, 8}));  // every 8th from the first
+  EXPECT_EQ(scene.train_views().size(), 10u);
+  EXPECT_EQ(scene.points.position, test_points().position);
+  EXPECT_FALSE(scene.has_random_points);
+  for (std::size_t i = 0; i < 12; ++i) {
+    const SceneView& v = scene.views[i];
+    EXPECT_EQ(v.name, test_images()[i].name);
+    EXPECT_EQ(v.camera.focal_px, Vec2f(30.5f, 31.25f));
+    EXPECT_EQ(v.camera.center_px, Vec2f(15.75f, 12.5f));  // off-centre, and stays so
+    EXPECT_EQ(v.camera.width_px, 32);
+    const Photo photo = load_photo(v);
+    EXPECT_EQ(photo.width_px, 32);
+    EXPECT_EQ(photo.height_px, 24);
+    EXPECT_TRUE(photo.weight.empty());
+  }
+}
+
+TEST(LoadScene, BinaryAndTextAgree) {
+  TestFolder binary, text;
+  save_test_scene(binary.path(), ColmapFormat::kBinary);
+  save_test_scene(text.path(), ColmapFormat::kText);
+  const Scene a = load_scene(binary.path()), b = load_scene(text.path());
+  EXPECT_EQ(b.format, "COLMAP model (text) in sparse/0");
+  ASSERT_EQ(a.views.size(), b.views.size());
+  for (std::size_t i = 0; i < a.views.size(); ++i) {
+    for (int k = 0; k < 3; ++k) {
+      EXPECT_EQ(a.views[i].camera.camera_from_world.rotation[k],
+                b.views[i].camera.camera_from_world.rotation[k]);
+    }
+    EXPECT_EQ(a.views[i].camera.focal_px, b.views[i].camera.focal_px);
+  }
+  EXPECT_EQ(a.points.position, b.points.position);
+}
+
+TEST(LoadScene, PhotosAreFoundWherePeopleKeepThem) {
+  struct Layout {
+    const char *images, *model;
+  };
+  for (const Layout& layout : {Layout{"images", "sparse"},
+                               {"input", "sparse/0"},
+                               {".", "."},
+                               {"images_4", "sparse/0"},
+                               {"images/left", "sparse/0"},
+                               {"images", "colmap/sparse/0"}}) {
+    TestFolder folder;
+    fs::create_directories(folder / layout.model);
+    save_colmap(test_images(), test_points(), ColmapFormat::kBinary, folder / layout.model);
+    for (const PosedImage& image : test_images()) save_test_picture(folder / layout.images / image.name);
+    const Scene scene = load_scene(folder.path());
+    EXPECT_EQ(scene.views.size(), 12u) << layout.images;
+    EXPECT_TRUE(scene.problems.empty()) << layout.images;
+  }
+}
+
+TEST(LoadScene, TheModelsOwnFolderWillDo) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  EXPECT_EQ(load_scene(folder / "sparse/0").views.size(), 12u);
+  EXPECT_EQ(load_scene(folder / "sparse").views.size(), 12u);
+  EXPECT_EQ(load_scene(folder.path().string() + "/").views.size(), 12u);
+}
+
+TEST(LoadScene, ConvertedPhotosAreFoundByTheirStem) {
+  TestFolder folder;
+  save_test_scene(folder.path(), ColmapFormat::kText);
+  std::string images = read_file(folder / "sparse/0/images.txt");
+  for (std::size_t at; (at = images.find(".png")) != images.npos;) images.replace(at, 4, ".JPG");
+  std::ofstream(folder / "sparse/0/images.txt") << images;
+  EXPECT_EQ(load_scene(folder.path()).views.size(), 12u);
+}
+
+TEST(LoadScene, TheLargestOfSeveralModels) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  fs::rename(folder / "sparse/0", folder / "sparse/1");
+  fs::create_directories(folder / "sparse/0");
+  save_colmap(test_images(3), test_points(), ColmapFormat::kText, folder / "sparse/0");
+  EXPECT_EQ(load_scene(folder.path()).views.size(), 12u);
+  EXPECT_EQ(problems_of(folder),
+            "2 COLMAP models: sparse/0 (3 images), sparse/1 (12 images)\n"
+            "The largest, sparse/1, is used; to use another, give its folder.\n");
+}
+
+TEST(LoadScene, MissingPhotos) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  fs::remove(folder / "images/03.png");
+  fs::remove(folder / "images/05.png");
+  EXPECT_EQ(problems_of(folder),
+            "2 images not in the folder, such as 03.png\n"
+            "They are left out; copy them to scene/images, or say where they are with --images.\n");
+  EXPECT_EQ(load_scene(folder.path()).views.size(), 10u);
+  fs::remove_all(folder / "images");
+  EXPECT_EQ(problems_of(folder),
+            "scene: no image can be used: 12 images not in the folder, such as 00.png\n");
+}
+
+TEST(LoadScene, PhotosThatAreNone) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  folder.write("images/03.png", "hello");
+  EXPECT_EQ(problems_of(folder),
+            "1 image cannot be used: scene/images/03.png: neither a JPEG nor a PNG image\n"
+            "They are left out; copy or convert them again.\n");
+}
+
+TEST(LoadScene, PhotosOfAnotherShape) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  save_test_picture(folder / "images/03.png", 24, 24);
+  EXPECT_EQ(problems_of(folder),
+            "1 image without the shape of their camera, such as 03.png (24x24, camera 1 32x24)\n"
+            "They are left out; use the photos that the cameras were computed from.\n");
+  save_test_picture(folder / "images/03.png", 16, 12);  // another size is fine
+  EXPECT_EQ(problems_of(folder), "");
+  EXPECT_EQ(load_scene(folder.path()).views[3].camera.width_px, 16);
+  EXPECT_EQ(load_scene(folder.path()).views[3].camera.focal_px.x, 15.25f);
+}
+
+TEST(LoadScene, PosesThatAreNotNumbers) {
+  TestFolder folder;
+  save_test_scene(folder.path(), ColmapFormat::kText);
+  std::string images = read_file(folder / "sparse/0/images.txt");
+  const std::size_t line = images.rfind('\n', images.find("04.png")) + 1;
+  images.replace(images.find(' ', line) + 1, 1, "-nan(ind) 0 0 0 0 0 0 1 04.png\n\n#");
+  std::ofstream(folder / "sparse/0/images.txt") << images;
+  EXPECT_EQ(problems_of(folder),
+            "1 image with a pose that is not a number, such as 04.png\n"
+            "They are left out; the reconstruction failed there.\n");
+}
+
+TEST(LoadScene, OtherCameraModels) {
+  TestFolder folder;
+  save_test_scene(folder.path(), ColmapFormat::kText);
+  folder.write("sparse/0/cameras.txt", "1 FOV 32 24 30 30 16 12 0.5\n");
+  EXPECT_EQ(
+      problems_of(folder),
+      "scene: no image can be used: 12 images cannot be used, camera 1: camera model FOV is not supported; "
+      "undistort the images first, for example with \"colmap image_undistorter\"\n");
+  folder.write("sparse/0/cameras.txt", "7 PINHOLE 32 24 30 30 16 12\n");
+  EXPECT_EQ(
+      problems_of(folder),
+      "scene: no image can be used: 12 images whose camera is not in the model, such as 00.png (camera 1)\n");
+}
+
+TEST(LoadScene, BadPointsAndLines) {
+  TestFolder folder;
+  save_test_scene(folder.path(), ColmapFormat::kText);
+  std::ofstream(folder / "sparse/0/points3D.txt", std::ios::app) << "61 nan 0 0 1 2 3 0\nwhat is this\n";
+  EXPECT_EQ(problems_of(folder),
+            "1 point at a place that is not a number, such as point 61\nThey are left out.\n"
+            "1 line that make no sense, such as points3D.txt line 64\n"
+            "They are left out; export the model again if there are many.\n");
+}
+
+TEST(LoadScene, CutText) {
+  TestFolder folder;
+  save_test_scene(folder.path(), ColmapFormat::kText);
+  const std::string whole = read_file(folder / "sparse/0/points3D.txt");
+  folder.write("sparse/0/points3D.txt", whole.substr(0, whole.rfind("\n60 ") + 1));
+  EXPECT_EQ(problems_of(folder),
+            "1 file that may be cut: points3D.txt says it has 60 entries, and has 59\n"
+            "If it is, copy or export the model again.\n");
+}
+
+TEST(LoadScene, NamesNeverLeadOutside) {
+  TestFolder folder;
+  save_test_scene(folder / "inner");
+  save_test_picture(folder / "secret.png");
+  std::vector<PosedImage> images = test_images();
+  images[1].name = "../../secret.png";
+  images[2].name = (folder / "secret.png").string();
+  images[3].name = "x/../../../secret.png";
+  images[4].name = "..\\..\\secret.png";
+  images[5].name = "./x/../05.png";  // stays inside
+  save_colmap(images, test_points(), ColmapFormat::kBinary, folder / "inner/sparse/0");
+  const Scene scene = load_scene(folder / "inner");
+  EXPECT_EQ(scene.views.size(), 8u);
+  ASSERT_EQ(scene.problems.size(), 1u);
+  EXPECT_EQ(scene.problems[0].what, "4 images whose name leads outside the scene, such as ../../secret.png");
+}
+
+TEST(LoadScene, LinksInCirclesAreSurvived) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  fs::create_directory_symlink(folder.path(), folder / "images/loop");
+  fs::create_symlink("self.png", folder / "images/self.png");
+  fs::remove(folder / "images/03.png");  // makes it look through the sub-folders
+  fs::create_symlink("03.png", folder / "images/03.png");
+  EXPECT_EQ(load_scene(folder.path()).views.size(), 11u);
+}
+
+TEST(LoadScene, WhatIsNoScene) {
+  TestFolder folder;
+  EXPECT_EQ(
+      problems_of(folder),
+      "scene: neither a COLMAP model (sparse/0) nor a transforms.json is here; for a folder of photos, run "
+      "\"stipple sfm\" first\n");
+  EXPECT_EQ(error_of([&] { load_scene(folder / "nowhere"); }),
+            (folder / "nowhere").string() + ": there is no such folder");
+  folder.write("file", "x");
+  EXPECT_EQ(error_of([&] { load_scene(folder / "file"); }),
+            (folder / "file").string() + ": this is a file; give the folder of the scene");
+  fs::create_directories(folder / "sparse/0");
+  save_colmap({}, {}, ColmapFormat::kBinary, folder / "sparse/0");
+  EXPECT_EQ(problems_of(folder), "scene: the scene has no images\n");
+  fs::remove(folder / "sparse/0/images.bin");
+  EXPECT_EQ(problems_of(folder),
+            "scene/sparse/0: there is no images.bin or images.txt; export the whole model again\n");
+}
+
+std::string jpeg_with_orientation(int width, int height, int orientation) {
+  Jpeg jpeg = waves(width, height);
+  jpeg.app1 = exif(orientation, true);
+  return jpeg.encode();
+}
+
+TEST(LoadScene, TurnedPhotosAreRespectedOrRefused) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  std::vector<PosedImage> images = test_images();
+  images[2].name = "turned.jpg";
+  images[3].name = "upright.jpg";
+  save_colmap(images, test_points(), ColmapFormat::kBinary, folder / "sparse/0");
+  // As stored it has the camera's shape: the camera was computed from those pixels, not from the turned ones.
+  folder.write("images/turned.jpg", jpeg_with_orientation(32, 24, 6));
+  folder.write("images/upright.jpg", jpeg_with_orientation(24, 32, 6));  // only turned it fits
+  EXPECT_EQ(problems_of(folder),
+            "1 image turned by an Exif orientation that the cameras may not know of, such as turned.jpg "
+            "(orientation 6)\n"
+            "They are left out; turn the pixels (exiftran -ai) or remove the tag, whichever the cameras were "
+            "computed from.\n");
+  const Scene scene = load_scene(folder.path());
+  EXPECT_EQ(scene.views.back().name, "upright.jpg");
+  EXPECT_EQ(load_photo(scene.views.back()).width_px, 32);
+}
+
+TEST(LoadScene, WithoutPointsTheyAreRandomInSight) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  fs::remove(folder / "sparse/0/points3D.bin");
+  SceneOptions options;
+  options.random_point_count = 500;
+  EXPECT_EQ(problems_of(folder, options),
+            "the scene has no points to start from\n"
+            "500 at random in front of the cameras are used; training takes longer.\n");
+  const Scene scene = load_scene(folder.path(), options);
+  EXPECT_TRUE(scene.has_random_points);
+  ASSERT_EQ(scene.points.size(), 500u);
+  for (const Vec3f& p : scene.points.position) {  // seen by some camera, and about where they look
+    EXPECT_LT(std::sqrt(dot(p, p)), 8.5f);
+    bool seen = false;
+    for (const SceneView& v : scene.views)
+      seen |= (v.camera.camera_from_world.rotation * p + v.camera.camera_from_world.translation).z > 0;
+    EXPECT_TRUE(seen);
+  }
+  EXPECT_EQ(load_scene(folder.path(), options).points.position, scene.points.position);
+  options.seed = 2;
+  EXPECT_NE(load_scene(folder.path(), options).points.position, scene.points.position);
+}
+
+TEST(LoadScene, SmallerOnRequest) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  SceneOptions options;
+  options.max_resolution_px = 20;
+  Scene scene = load_scene(folder.path(), options);
+  EXPECT_EQ(scene.views[0].camera.width_px, 20);
+  EXPECT_EQ(scene.views[0].camera.height_px, 15);
+  EXPECT_FLOAT_EQ(scene.views[0].camera.focal_px.x, 30.5f * 20 / 32);
+  EXPECT_FLOAT_EQ(scene.views[0].camera.center_px.y, 12.5f * 15 / 24);
+  EXPECT_EQ(load_photo(scene.views[0]).width_px, 20);
+  options = {};
+  options.downscale = 2;
+  scene = load_scene(folder.path(), options);
+  EXPECT_EQ(scene.views[0].camera.width_px, 16);
+  EXPECT_EQ(scene.views[0].image_path, folder / "images/00.png");
+  for (const PosedImage& image : test_images()) save_test_picture(folder / "images_2" / image.name, 16, 12);
+  scene = load_scene(folder.path(), options);
+  EXPECT_EQ(scene.views[0].image_path, folder / "images_2/00.png");
+  EXPECT_EQ(scene.views[0].camera.width_px, 16);
+  fs::remove(folder / "images_2/04.png");  // not whole: not used
+  EXPECT_EQ(load_scene(folder.path(), options).views[0].image_path, folder / "images/00.png");
+}
+
+TEST(LoadScene, MasksUnderTheirUsualNames) {
+  for (const char* mask : {"masks/03.png", "mask/03.png", "masks/03.png.png", "masks/03.mask.png"}) {
+    TestFolder folder;
+    save_test_scene(folder.path());
+    fs::create_directories((folder / mask).parent_path());
+    Image white_left(32, 24, 1);
+    for (int y = 0; y < 24; ++y)
+      for (int x = 0; x < 16; ++x) white_left.at(x, y, 0) = 1;
+    save_png(white_left, folder / mask);
+    const Scene scene = load_scene(folder.path());
+    EXPECT_EQ(scene.views[3].mask_path, folder / mask);
+    EXPECT_TRUE(scene.views[4].mask_path.empty());
+    const Photo photo = load_photo(scene.views[3]);
+    ASSERT_EQ(photo.weight.size(), 32u * 24);
+    EXPECT_EQ(photo.weight[0], 255);
+    EXPECT_EQ(photo.weight[31], 0);
+  }
+}
+
+TEST(LoadScene, DistortedPhotosAreUndistorted) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  std::vector<PosedImage> images = test_images();
+  for (PosedImage& image : images) image.lens.radial[0] = -0.2;
+  save_colmap(images, test_points(), ColmapFormat::kBinary, folder / "sparse/0");
+  const Scene scene = load_scene(folder.path());
+  EXPECT_TRUE(scene.problems.empty());
+  const SceneView& view = scene.views[0];
+  EXPECT_FALSE(view.lens.is_pinhole());
+  const Photo photo = load_photo(view);
+  EXPECT_EQ(photo.width_px, view.camera.width_px);
+  EXPECT_EQ(photo.height_px, view.camera.height_px);
+}
+
+TEST(LoadScene, TransformsOfEachDialect) {
+  TestFolder folder;
+  for (const char* name : {"a", "b", "c"}) save_test_picture(folder / fmt::format("train/{}.png", name));
+  save_test_picture(folder / "test/d.png");
+  const std::string matrix = R"("transform_matrix":[[1,0,0,0],[0,1,0,0],[0,0,1,4],[0,0,0,1]])";
+  const auto frame = [&](const std::string& path) {
+    return "{\"file_path\":\"" + path + "\"," + matrix + "}";
+  };
+  folder.write("transforms_train.json", "{\"camera_angle_x\":0.8,\"frames\":[" + frame("./train/a") + "," +
+                                            frame("train/b") + "," + frame("train/c") + "]}");
+  folder.write("transforms_test.json", "{\"camera_angle_x\":0.8,\"frames\":[" + frame("test/d") + "]}");
+  const Scene scene = load_scene(folder.path());
+  ASSERT_EQ(scene.views.size(), 4u);
+  EXPECT_EQ(scene.views[0].name, "test/d");
+  EXPECT_EQ(scene.test_views(), (std::vector<std::size_t>{0}));
+  EXPECT_NEAR(scene.views[0].camera.focal_px.x, 16 / std::tan(0.4), 1e-4);
+  EXPECT_TRUE(scene.has_random_points);
+}
+
+TEST(LoadScene, NerfstudioWithPointsAndMasks) {
+  TestFolder folder;
+  for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
+  save_transforms(test_images(), test_points(), folder.path());
+  fs::create_directories(folder / "m");
+  save_png(Image(32, 24, 1), folder / "m/black.png");
+  replace_in(folder / "transforms.json", "\"file_path\": \"images/00.png\"",
+             "\"mask_path\": \"m/black.png\", \"file_path\": \"images/00.png\"");
+  replace_in(folder / "transforms.json", "\"file_path\": \"images/01.png\"",
+             "\"mask_path\": \"m/gone.png\", \"file_path\": \"images/01.png\"");
+  replace_in(folder / "transforms.json", "images/02.png", "../02.png");
+  const Scene scene = load_scene(folder / "transforms.json");
+  EXPECT_EQ(scene.views.size(), 11u);
+  EXPECT_EQ(scene.points.position, test_points().position);
+  EXPECT_EQ(scene.views[0].mask_path, folder / "m/black.png");
+  EXPECT_EQ(problems_of(folder),
+            "1 image whose name leads outside the scene, such as ../02.png\nThey are left out.\n"
+            "1 image whose mask is not there, such as images/01.png (m/gone.png)\n"
+            "They are used without; every pixel of them counts.\n");
+  fs::remove(folder / "points.ply");
+  EXPECT_NE(problems_of(folder).find("scene/points.ply: No such file or directory\n"
+                                     "Points at random are used instead; training takes longer.\n"),
+            std::string::npos)
+      << problems_of(folder);
+}
+
+}  // namespace
+}  // namespace stipple
