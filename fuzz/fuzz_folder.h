@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A fuzzer's input as the file that a reader expects, in a folder of the fuzzer's own in memory.
+#include <stdlib.h>  // mkdtemp
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "stipple/core/error.h"
+
+namespace stipple {
+
+class FuzzFolder {
+ public:
+  FuzzFolder() {
+    const bool has_memory_disk = std::filesystem::is_directory("/dev/shm");
+    std::string name = has_memory_disk ? "/dev/shm/stipple_fuzz_XXXXXX" : "/tmp/stipple_fuzz_XXXXXX";
+    if (!::mkdtemp(name.data())) std::abort();
+    path_ = name;
+  }
+  ~FuzzFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  FuzzFolder(const FuzzFolder&) = delete;
+  FuzzFolder& operator=(const FuzzFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+  std::filesystem::path write(std::string_view name, const std::uint8_t* data, std::size_t size) const {
+    std::ofstream file(path_ / name, std::ios::binary | std::ios::trunc);
+    file.write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+    return path_ / name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// An Error is what broken files are for; anything else that is thrown ends the fuzzer.
+template <class F>
+void expect_error_or_result(F f) {
+  try {
+    f();
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace stipple

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// A JPEG or PNG: its header, and its pixels at full size and shrunk.
+#include "fuzz/fuzz_folder.h"
+#include "stipple/io/image_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace stipple;
+  static const FuzzFolder folder;
+  const std::filesystem::path path = folder.write("a.png", data, size);
+  expect_error_or_result([&] {
+    const ImageInfo info = load_image_info(path);
+    if (static_cast<std::int64_t>(info.width_px) * info.height_px > 1 << 22) return;  // only slow
+    expect_error_or_result([&] { load_image(path); });
+    expect_error_or_result([&] { load_byte_image(path, 1, 1); });
+  });
+  return 0;
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Builds the fuzz targets and runs each for a time: fuzz/run.sh SECONDS [TARGET ...]. New inputs go to build/fuzz/found;
+# one that ends a target is left there as crash-*, and the exit status is 1.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET ...]}
+shift
+[ $# -gt 0 ] || set -- colmap_binary colmap_text transforms ply image camera_file
+flags="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
+CXX=${CXX:-clang++-16} cmake -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS="$flags" -DSTIPPLE_FUZZ=ON \
+  -DSTIPPLE_APPS=OFF -DSTIPPLE_EXAMPLES=OFF -DSTIPPLE_TESTS=OFF >/dev/null
+cmake --build build/fuzz -- $(printf 'fuzz_%s ' "$@") >/dev/null
+status=0
+for target in "$@"; do
+  found=build/fuzz/found/$target
+  mkdir -p "$found"
+  if build/fuzz/fuzz/fuzz_"$target" -max_total_time="$seconds" -max_len=65536 -timeout=25 -rss_limit_mb=4096 \
+    -artifact_prefix="$found/" "$found" fuzz/corpus/"$target" >"$found.log" 2>&1; then
+    echo "$target: clean, $(grep -oE '^#[0-9]+' "$found.log" | tail -n 1 | tr -d '#') runs"
+  else
+    echo "$target: FAILED, see $found.log"
+    status=1
+  fi
+done
+exit $status
