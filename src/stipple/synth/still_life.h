@@ -9,7 +9,7 @@
 
 namespace stipple::synth {
 
-constexpr float kSceneRadius = 1.6f;              // of a cylinder about the z axis that holds all things
+constexpr float kSceneRadius = 1.7f;              // of a cylinder about the z axis that holds all things
 constexpr float kDomeRadius = 10 * kSceneRadius;  // the ground ends where it meets the dome
 constexpr Vec3f kMiddle{0, 0, 0.42f};             // what the cameras look at
 
