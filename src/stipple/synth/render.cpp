@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "stipple/core/parallel.h"
 #include "stipple/core/random.h"
@@ -17,23 +18,17 @@ constexpr int kRun = 16;          // pixels of a row that look for their candida
 constexpr int kFirstSamples = 4;  // of each pixel; all of them only where these differ
 constexpr float kContrast = 0.2f;
 
-// The cells of a 4 x 4 grid in a pixel. The first four share no row and no column.
-constexpr std::array<std::array<int, 2>, 16> kCells{{{0, 1},
-                                                     {2, 0},
-                                                     {1, 3},
-                                                     {3, 2},
-                                                     {1, 0},
-                                                     {3, 1},
-                                                     {0, 2},
-                                                     {2, 3},
-                                                     {0, 0},
-                                                     {2, 1},
-                                                     {1, 2},
-                                                     {3, 3},
-                                                     {1, 1},
-                                                     {3, 0},
-                                                     {0, 3},
-                                                     {2, 2}}};
+// The cells x + 4 y of a 4 x 4 grid in a pixel. The first four share no row and no column.
+constexpr std::array<int, 16> kCells{4, 2, 13, 11, 1, 7, 8, 14, 0, 6, 9, 15, 5, 3, 12, 10};
+
+// Whether no channel varies by more than the contrast; the darkest tones may vary more.
+bool looks_even(const std::array<Vec3f, kFirstSamples>& values) {
+  for (int c = 0; c < 3; ++c) {
+    const auto [low, high] = std::ranges::minmax_element(values, {}, [c](Vec3f v) { return v[c]; });
+    if ((*high)[c] - (*low)[c] > kContrast * ((*high)[c] + 0.1f)) return false;
+  }
+  return true;
+}
 
 class Renderer {
  public:
@@ -45,8 +40,8 @@ class Renderer {
       const int end = std::min(begin + kRun, width_px_);
       const Candidates candidates(scene_, cone(begin, end, y));
       for (int x = begin; x < end; ++x) {
-        std::ranges::copy(develop(pixel_radiance(candidates, x, y)), rgb + 3 * x);
-        depth[x] = pixel_depth(candidates, x, y);
+        rgb = std::ranges::copy(develop(pixel_radiance(candidates, x, y)), rgb).out;
+        *depth++ = pixel_depth(candidates, x, y);
       }
     }
   }
@@ -69,34 +64,23 @@ class Renderer {
   }
 
   Vec3f sample(const Candidates& candidates, int x, int y, std::size_t i, Vec2f sun_start) const {
-    const auto offset = [&](int axis) { return (static_cast<float>(kCells[i][axis]) + 0.5f) / 4; };
-    const Ray ray = eye_.ray({static_cast<float>(x) + offset(0), static_cast<float>(y) + offset(1)});
+    const auto inside = [](int cell) { return (static_cast<float>(cell) + 0.5f) / 4; };
+    const Ray ray = eye_.ray(
+        {static_cast<float>(x) + inside(kCells[i] % 4), static_cast<float>(y) + inside(kCells[i] / 4)});
     return radiance(scene_, ray, first_hit(scene_, candidates, ray),
                     {sun_start, static_cast<int>(i) * kSunRays});
   }
 
   Vec3f pixel_radiance(const Candidates& candidates, int x, int y) const {
-    Random random(static_cast<std::uint64_t>(y), static_cast<std::uint64_t>(x));
+    Random random(static_cast<std::uint64_t>(y), 2 * static_cast<std::uint64_t>(x));  // two numbers a pixel
     const Vec2f sun_start(random.uniform(), random.uniform());
-    Vec3f sum(0, 0, 0), low(kNever, kNever, kNever), high(0, 0, 0);
-    for (std::size_t i = 0; i < kFirstSamples; ++i) {
-      const Vec3f value = sample(candidates, x, y, i, sun_start);
-      sum = sum + value;
-      for (int c = 0; c < 3; ++c) {
-        low[c] = std::min(low[c], value[c]);
-        high[c] = std::max(high[c], value[c]);
-      }
-    }
-    if (looks_even(low, high)) return sum * (1.0f / kFirstSamples);
-    for (std::size_t i = kFirstSamples; i < kCells.size(); ++i)
+    std::array<Vec3f, kFirstSamples> first;
+    for (std::size_t i = 0; i < first.size(); ++i) first[i] = sample(candidates, x, y, i, sun_start);
+    Vec3f sum = std::accumulate(first.begin(), first.end(), Vec3f(0, 0, 0));
+    if (looks_even(first)) return sum * (1.0f / kFirstSamples);
+    for (std::size_t i = first.size(); i < kCells.size(); ++i)
       sum = sum + sample(candidates, x, y, i, sun_start);
     return sum * (1.0f / kCells.size());
-  }
-
-  static bool looks_even(Vec3f low, Vec3f high) {
-    bool even = true;
-    for (int c = 0; c < 3; ++c) even &= high[c] - low[c] <= kContrast * (high[c] + 0.1f);
-    return even;
   }
 
   Eye eye_;
