@@ -15,5 +15,6 @@ void add_fit(CLI::App& app);
 void add_render(CLI::App& app);
 void add_info(CLI::App& app);
 void add_devices(CLI::App& app);
+void add_synth(CLI::App& app);
 
 }  // namespace stipple

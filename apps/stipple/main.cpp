@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
   add_render(app);
   add_info(app);
   add_devices(app);
+  add_synth(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

@@ -62,6 +62,12 @@ void save_depth(const SynthPicture& picture, const fs::path& path) {
   save_npy(depth, path);
 }
 
+void save_photo(const Photo& photo, const fs::path& path) {
+  ByteImage image(photo.width_px, photo.height_px, 3);
+  image.values = photo.rgb;
+  save_png(image, path);
+}
+
 void save_cameras(const SynthArguments& a, const std::vector<SynthView>& views) {
   std::vector<PosedImage> images;
   for (const SynthView& v : views) images.push_back({v.name, lens_of(v.camera), v.camera.camera_from_world});
@@ -81,9 +87,8 @@ void run_synth(SynthArguments a) {
   int done = 0;
   for (const SynthView& view : views) {
     if (interrupted()) throw Error(fmt::format("interrupted after {} of {} views", done, views.size()));
-    const SynthPicture picture = synth_render(view.camera);
-    const Photo& p = picture.photo;
-    save_png(ByteImage{p.width_px, p.height_px, 3, p.rgb}, images / view.name);
+    const SynthPicture picture = synth_render(view.camera, a.options.seed);
+    save_photo(picture.photo, images / view.name);
     if (a.depth) save_depth(picture, depths / fs::path(view.name).replace_extension(".npy"));
     progress.update(++done, "views");
   }

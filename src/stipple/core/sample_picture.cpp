@@ -4,16 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stipple/core/interpolate.h"
+
 namespace stipple {
 
 namespace {
-
-Vec3f mix(Vec3f a, Vec3f b, float t) { return a + (b - a) * std::clamp(t, 0.0f, 1.0f); }
-
-float smooth_step(float low, float high, float x) {
-  float t = std::clamp((x - low) / (high - low), 0.0f, 1.0f);
-  return t * t * (3 - 2 * t);
-}
 
 // Coordinates: x from 0 to 1.5, y from 0 (top) to 1.
 constexpr float kHorizon = 0.62f;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "stipple/core/error.h"
+#include "stipple/core/random.h"
+#include "stipple/synth/still_life.h"
+#include "stipple/synth/synth.h"
+
+namespace stipple {
+
+namespace {
+
+struct Ring {
+  float radius, height;  // of the cameras about the z axis, scene units
+};
+constexpr std::array<Ring, 3> kRings{{{3.5f, 0.75f}, {3.4f, 1.7f}, {2.9f, 2.7f}}};
+
+constexpr float kFocal = 0.95f;        // of the picture's longer side
+constexpr float kJitter = 0.06f;       // scene units, each way, of a camera and of what it looks at
+constexpr float kAngleJitter = 0.15f;  // of the angle between neighbours, each way
+
+void check(const SynthOptions& options) {
+  if (options.view_count < 1)
+    throw Error(fmt::format("a scene of {} views cannot be made: ask for 1 or more", options.view_count));
+  if (options.width_px < 1 || options.height_px < 1)
+    throw Error(fmt::format("pictures of {} x {} pixels cannot be made: ask for 1 or more each way",
+                            options.width_px, options.height_px));
+}
+
+Vec3f jitter(Random& random) {
+  const auto one = [&] { return random.uniform(-kJitter, kJitter); };
+  return {one(), one(), one()};
+}
+
+// Upright: the camera's y axis has no part that points up.
+RigidTransform look_at(Vec3f from, Vec3f to) {
+  const Vec3f forward = synth::normalized(to - from);
+  const Vec3f right = synth::normalized(synth::cross(forward, {0, 0, 1}));
+  const Mat3f rotation = transpose(Mat3f(right, synth::cross(forward, right), forward));
+  return {rotation, -(rotation * from)};
+}
+
+Camera camera_at(Vec3f position, Vec3f target, const SynthOptions& options) {
+  const auto width = static_cast<float>(options.width_px), height = static_cast<float>(options.height_px);
+  const float focal_px = kFocal * std::max(width, height);
+  return {look_at(position, target),
+          {focal_px, focal_px},
+          {width / 2, height / 2},
+          options.width_px,
+          options.height_px};
+}
+
+}  // namespace
+
+std::vector<SynthView> synth_cameras(const SynthOptions& options) {
+  check(options);
+  Random random(options.seed);
+  std::vector<SynthView> views;
+  constexpr int kRingCount = static_cast<int>(kRings.size());
+  for (int r = 0; r < kRingCount; ++r) {
+    const Ring& ring = kRings[static_cast<std::size_t>(r)];
+    const int begin = r * options.view_count / kRingCount, end = (r + 1) * options.view_count / kRingCount;
+    for (int i = begin; i < end; ++i) {
+      // Rings are turned against each other by a third of a step.
+      const float turn = static_cast<float>(i - begin) + static_cast<float>(r) / kRingCount +
+                         random.uniform(-kAngleJitter, kAngleJitter);
+      const float angle = 6.2831853f * turn / static_cast<float>(end - begin);
+      const Vec3f place(ring.radius * std::cos(angle), ring.radius * std::sin(angle), ring.height);
+      const Vec3f position = place + jitter(random), target = synth::kMiddle + jitter(random);
+      views.push_back({fmt::format("{:04}.png", views.size() + 1), camera_at(position, target, options)});
+    }
+  }
+  return views;
+}
+
+}  // namespace stipple

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Shapes that a ray meets in closed form. World frame: z up, scene units.
+#include <limits>
+#include <variant>
+
+#include "stipple/math/vec.h"
+
+namespace stipple::synth {
+
+inline float length(Vec3f v) { return std::sqrt(dot(v, v)); }
+inline Vec3f normalized(Vec3f v) { return v * (1 / length(v)); }
+inline Vec3f cross(Vec3f a, Vec3f b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+struct Ray {
+  Vec3f origin;
+  Vec3f direction;  // unit
+
+  Vec3f at(float distance) const { return origin + direction * distance; }
+};
+
+struct Ball {
+  Vec3f center;
+  float radius;
+};
+
+struct Box {
+  Vec3f center;
+  Mat3f rotation;  // world_from_box
+  Vec3f half_size;
+};
+
+struct Rod {  // a cylinder with round ends
+  Vec3f from;
+  Vec3f axis;  // unit
+  float length;
+  float radius;
+};
+Rod rod_between(Vec3f from, Vec3f to, float radius);
+
+struct Disc {  // level, seen from above
+  Vec3f center;
+  float radius;
+};
+
+using Shape = std::variant<Ball, Box, Rod, Disc>;
+
+constexpr float kNever = std::numeric_limits<float>::infinity();
+
+// How far along the ray it first meets the surface, or kNever. A ray that starts within a ball meets it on
+// its way out; the other solids are only met from outside.
+float distance_to(const Ball& ball, const Ray& ray);
+float distance_to(const Box& box, const Ray& ray);
+float distance_to(const Rod& rod, const Ray& ray);
+float distance_to(const Disc& disc, const Ray& ray);
+float distance_to(const Shape& shape, const Ray& ray);
+
+// The unit normal, outwards, at a point of the surface.
+Vec3f normal_at(const Shape& shape, Vec3f point);
+
+// The point in the shape's own frame, which its texture is fixed to.
+Vec3f local_point(const Shape& shape, Vec3f point);
+
+Ball bound_of(const Shape& shape);
+
+struct Cone {  // all rays that leave a point within an angle of the axis
+  Vec3f apex;
+  Vec3f axis;  // unit
+  float sine, cosine;
+};
+
+// Whether a ray of the cone may meet the ball; never wrongly false.
+inline bool touches(const Cone& cone, const Ball& ball) {
+  const Vec3f to_center = ball.center - cone.apex;
+  const float along = dot(to_center, cone.axis), beside_squared = dot(to_center, to_center) - along * along;
+  // The centre is beside * cosine - along * sine off the cone's side. Written without a root: this is the
+  // most frequent question of all.
+  const float limit = ball.radius + along * cone.sine;
+  return along >= -ball.radius && limit >= 0 && beside_squared * cone.cosine * cone.cosine <= limit * limit;
+}
+
+}  // namespace stipple::synth

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/core/random.h"
+#include "stipple/synth/eye.h"
+#include "stipple/synth/shade.h"
+#include "stipple/synth/synth.h"
+
+namespace stipple {
+
+namespace {
+
+using namespace synth;
+
+constexpr std::size_t kPointCount = 15'000;
+constexpr float kSkyPart = 0.3f;   // of the points on the sky that are kept: it has little to hold on to
+constexpr float kNoise = 0.0015f;  // standard deviation of a point's place, as a part of its distance
+
+Vec3f noise_of_place(Random& random, float distance) {
+  const auto one = [&] { return kNoise * distance * random.normal(); };
+  return {one(), one(), one()};
+}
+
+// One sample has few rays to the sun: a point's colour is the mean of several.
+Vec3f mean_matte_radiance(const StillLife& scene, const Ray& ray, const Hit& hit, Vec2f sun_start) {
+  constexpr int kSamples = 4;
+  Vec3f sum(0, 0, 0);
+  for (int i = 0; i < kSamples; ++i) sum = sum + matte_radiance(scene, ray, hit, {sun_start, i * kSunRays});
+  return sum * (1.0f / kSamples);
+}
+
+Vec2f random_pixel(const Camera& camera, Random& random) {
+  return {random.uniform(0, static_cast<float>(camera.width_px)),
+          random.uniform(0, static_cast<float>(camera.height_px))};
+}
+
+}  // namespace
+
+Points synth_points(const SynthOptions& options) {
+  const StillLife scene = make_still_life(options.seed);
+  const std::vector<SynthView> views = synth_cameras(options);
+  Random random(options.seed, std::uint64_t{1} << 32);  // far beyond what places the cameras
+  Points points;
+  while (points.size() < kPointCount) {
+    const Camera& camera = views[random.below(views.size())].camera;
+    const Ray ray = Eye(camera).ray(random_pixel(camera, random));
+    const Hit hit = first_hit(scene, ray);
+    if (hit.object == &scene.dome && random.uniform() > kSkyPart) continue;
+    const Vec2f sun_start(random.uniform(), random.uniform());
+    points.color.push_back(develop(mean_matte_radiance(scene, ray, hit, sun_start)));
+    points.position.push_back(ray.at(hit.distance) + noise_of_place(random, hit.distance));
+  }
+  return points;
+}
+
+}  // namespace stipple
