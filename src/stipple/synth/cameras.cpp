@@ -39,8 +39,8 @@ Vec3f jitter(Random& random) {
 // Upright: the camera's y axis has no part that points up.
 RigidTransform look_at(Vec3f from, Vec3f to) {
   const Vec3f forward = synth::normalized(to - from);
-  const Vec3f right = synth::normalized(synth::cross(forward, {0, 0, 1}));
-  const Mat3f rotation = transpose(Mat3f(right, synth::cross(forward, right), forward));
+  const Vec3f right = synth::normalized(cross(forward, Vec3f(0, 0, 1)));
+  const Mat3f rotation = transpose(Mat3f(right, cross(forward, right), forward));
   return {rotation, -(rotation * from)};
 }
 

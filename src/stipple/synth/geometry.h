@@ -10,9 +10,6 @@ namespace stipple::synth {
 
 inline float length(Vec3f v) { return std::sqrt(dot(v, v)); }
 inline Vec3f normalized(Vec3f v) { return v * (1 / length(v)); }
-inline Vec3f cross(Vec3f a, Vec3f b) {
-  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
 
 struct Ray {
   Vec3f origin;

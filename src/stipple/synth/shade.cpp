@@ -50,7 +50,7 @@ SunLight sun_light(const StillLife& scene, const Surface& s, const SquareSequenc
   if (dot(axis, s.normal) <= 0) return {axis, 0};
   const Candidates candidates(scene, Cone{s.point, axis, sine, std::sqrt(1 - sine * sine)});
   if (candidates.empty()) return {axis, 1};
-  const Vec3f u = normalized(cross(axis, {1, 0, 0})), v = cross(axis, u);
+  const Vec3f u = normalized(cross(axis, Vec3f(1, 0, 0))), v = cross(axis, u);
   int visible = 0;
   for (int i = 0; i < kSunRays; ++i) {
     const Vec2f d = on_disc(sequence.at(i)) * scene.sun.radius;
