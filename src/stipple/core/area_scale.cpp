@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <span>
@@ -69,16 +68,28 @@ void add_row(const std::uint8_t* from, std::size_t width, float length, float* s
   }
 }
 
-// Numerator and denominator are whole numbers, for which a division in double is never rounded across one.
-std::uint8_t rounded_ratio(double numerator, double denominator) {
-  return static_cast<std::uint8_t>((numerator + std::floor(denominator / 2)) / denominator);
-}
+// Divides whole numbers and rounds to the nearest, halves up. Multiplying by the inverse is several times
+// faster than dividing; a quarter more keeps what that rounds away from the borders between results.
+struct Divisor {
+  double offset, inverse;
+
+  explicit Divisor(double by)
+      : offset(static_cast<double>(static_cast<std::int64_t>(by) / 2) + 0.25), inverse(1 / by) {}
+  std::uint8_t operator()(double number) const {
+    return static_cast<std::uint8_t>(static_cast<int>((number + offset) * inverse));
+  }
+};
 
 template <int kChannels>
-void write_pixel(const std::array<double, kChannels>& sum, double area, std::uint8_t* to) {
-  const double count = kChannels == 4 ? sum[kChannels - 1] : area;
-  for (int c = 0; c < (kChannels == 4 ? 3 : kChannels); ++c) to[c] = rounded_ratio(sum[c], count);
-  if constexpr (kChannels == 4) to[3] = rounded_ratio(count - kLeastCount * area, area);
+void write_pixel(const std::array<double, kChannels>& sum, double area, const Divisor& by_area,
+                 std::uint8_t* to) {
+  if constexpr (kChannels == 4) {
+    const Divisor by_count(sum[3]);
+    for (std::size_t c = 0; c < 3; ++c) to[c] = by_count(sum[c]);
+    to[3] = by_area(sum[3] - kLeastCount * area);
+  } else {
+    for (std::size_t c = 0; c < kChannels; ++c) to[c] = by_area(sum[c]);
+  }
 }
 
 // Sums down the columns first, where the loop is long and simple.
@@ -86,6 +97,7 @@ template <int kChannels>
 void scale_row(const ByteImage& image, const Axis& across, std::span<const Share> rows, double area,
                std::vector<float>& sums, std::uint8_t* to) {
   const std::size_t width = static_cast<std::size_t>(image.width_px);
+  const Divisor by_area(area);
   std::fill(sums.begin(), sums.end(), 0.0f);
   for (const Share& row : rows) {
     const std::size_t begin = static_cast<std::size_t>(row.index) * width * kChannels;
@@ -99,7 +111,7 @@ void scale_row(const ByteImage& image, const Axis& across, std::span<const Share
         sum[c] += static_cast<double>(column.length) * static_cast<double>(from[c]);
       }
     }
-    write_pixel<kChannels>(sum, area, to + x * kChannels);
+    write_pixel<kChannels>(sum, area, by_area, to + x * kChannels);
   }
 }
 

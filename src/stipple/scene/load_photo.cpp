@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -131,9 +132,11 @@ Photo to_photo(ByteImage image) {
     return photo;
   }
   const bool weighted = has_transparency(image);  // else every pixel counts
-  for (std::size_t i = 0; i < image.values.size(); i += 4) {
-    photo.rgb.insert(photo.rgb.end(), &image.values[i], &image.values[i] + 3);
-    if (weighted) photo.weight.push_back(image.values[i + 3]);
+  photo.rgb.resize(3 * image.pixel_count());
+  photo.weight.resize(weighted ? image.pixel_count() : 0);
+  for (std::size_t i = 0; i < image.pixel_count(); ++i) {
+    std::copy_n(&image.values[4 * i], 3, &photo.rgb[3 * i]);
+    if (weighted) photo.weight[i] = image.values[4 * i + 3];
   }
   return photo;
 }

@@ -188,7 +188,7 @@ TEST(LoadScene, BadPointsAndLines) {
   std::ofstream(folder / "sparse/0/points3D.txt", std::ios::app) << "61 nan 0 0 1 2 3 0\nwhat is this\n";
   EXPECT_EQ(problems_of(folder),
             "1 point at a place that is not a number, such as point 61\nThey are left out.\n"
-            "1 line that make no sense, such as points3D.txt line 64\n"
+            "1 line without sense, such as points3D.txt line 64\n"
             "They are left out; export the model again if there are many.\n");
 }
 

@@ -32,7 +32,7 @@ void report_colmap(const ColmapModel& model, Problems& to) {
          "Only the first of each is used.", to);
   report(model.bad_points, "point", "{} at a place that is not a number, such as {}", "They are left out.",
          to);
-  report(model.bad_lines, "line", "{} that make no sense, such as {}",
+  report(model.bad_lines, "line", "{} without sense, such as {}",
          "They are left out; export the model again if there are many.", to);
   report(model.short_files, "file", "{} that may be cut: {}", "If it is, copy or export the model again.",
          to);
