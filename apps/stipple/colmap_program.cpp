@@ -101,8 +101,8 @@ class ColmapRun {
     const Step mapper = step("placing photos", {"mapper", "--database_path", database(), "--image_path",
                                                 photos_.path, "--output_path", folder});
     const StepEnd end = runner_.run(mapper);
-    // It also fails, in these words, when it has done all it could.
-    const bool found_nothing = end.message.find("ailed to create") != std::string::npos;
+    // That it failed to create a sparse model is no breakdown: it has done all it could.
+    const bool found_nothing = end.message.find("sparse model") != std::string::npos;
     if (end.status != 0 && !found_nothing) runner_.fail(mapper, end);
     const std::vector<fs::path> models = find_colmap_models(work_);
     const auto largest = std::max_element(

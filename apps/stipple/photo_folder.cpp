@@ -50,7 +50,7 @@ PhotoFolder find_photos(const fs::path& folder) {
     throw Error(fmt::format("{}: no photos (.jpg, .jpeg, .png) in it; convert those of other types first",
                             folder.string()));
   if (photos.names.size() < kMinPhotoCount)
-    throw Error(fmt::format("{}: only {} photos in it; at least {}, better 30 or more, show a scene",
+    throw Error(fmt::format("{}: only {} of the {} photos or more that it takes; a few dozen do well",
                             folder.string(), photos.names.size(), kMinPhotoCount));
   return photos;
 }
