@@ -10,6 +10,7 @@ namespace stipple {
 // Accepts whole numbers from low to high; the error says so.
 CLI::Validator whole_number(std::int64_t low, std::int64_t high);
 
+void add_sfm(CLI::App& app);
 void add_check(CLI::App& app);
 void add_fit(CLI::App& app);
 void add_render(CLI::App& app);

@@ -22,6 +22,7 @@ int run(int argc, char** argv) {
   CLI::App app("3D Gaussian splatting: photographs to a scene that can be rendered from anywhere", "stipple");
   app.set_version_flag("--version", "stipple " STIPPLE_VERSION);
   app.require_subcommand(0, 1);
+  add_sfm(app);
   add_check(app);
   add_fit(app);
   add_render(app);

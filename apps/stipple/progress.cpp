@@ -38,19 +38,21 @@ double Progress::seconds() const { return std::chrono::duration<double>(Clock::n
 
 void Progress::update(int done, const std::string& note) {
   double since = std::chrono::duration<double>(Clock::now() - last_drawn_).count();
-  if (since >= (on_terminal_ ? kTerminalInterval_s : kPlainInterval_s)) draw(done, note);
+  if (since >= (on_terminal_ ? kTerminalInterval_s : kPlainInterval_s)) draw(done, note, time_left(done));
 }
 
 void Progress::finish(int done, const std::string& note) {
-  draw(done, note);
+  draw(done, note, format_duration(seconds()));  // also of a task that ended early
   if (line_is_open_) fmt::print(stderr, "\n");
   line_is_open_ = false;
 }
 
-void Progress::draw(int done, const std::string& note) {
+std::string Progress::time_left(int done) const {
+  return done > 0 ? format_duration(seconds() / done * (total_ - done)) + " left" : "";
+}
+
+void Progress::draw(int done, const std::string& note, const std::string& time) {
   last_drawn_ = Clock::now();
-  double left = done > 0 ? seconds() / done * (total_ - done) : 0;
-  std::string time = done < total_ ? format_duration(left) + " left" : format_duration(seconds());
   std::string line = fmt::format("{}/{}  {}  {}", done, total_, note, time);
   if (on_terminal_) {
     fmt::print(stderr, "\r[{}] {}\033[K", bar(done, total_), line);

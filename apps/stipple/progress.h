@@ -20,7 +20,8 @@ class Progress {
   double seconds() const;                          // since the start
 
  private:
-  void draw(int done, const std::string& note);
+  std::string time_left(int done) const;
+  void draw(int done, const std::string& note, const std::string& time);
 
   using Clock = std::chrono::steady_clock;
   int total_;
