@@ -28,9 +28,9 @@ enum class AlphaUse {
 };
 
 struct SceneOptions {
-  int max_resolution_px = 1600;  // of the longer side; larger photos are shrunk. 0: never
-  int downscale = 1;             // photos are shrunk by this factor first
-  std::filesystem::path images;  // folder of the photos, relative to the scene; empty: found
+  int max_resolution_px = 1600;       // of the longer side; larger photos are shrunk. 0: never
+  int downscale = 1;                  // photos are shrunk by this factor first
+  std::filesystem::path images = {};  // folder of the photos, relative to the scene; empty: found
   AlphaUse alpha = AlphaUse::kWeight;
   std::size_t random_point_count = 100'000;  // when the data has no points
   std::uint64_t seed = 1;                    // of those
