@@ -86,7 +86,7 @@ TEST_P(Loss, ValueAndGradientAreRight) {
   target.color.upload(*backend, in.target);
   if (c.weighted) target.weight.upload(*backend, in.weight);
   FrameGradient dL;
-  float loss = backend->loss(frame, target, 0.2f, dL);
+  float loss = backend->loss(frame, target, 0.2f, dL).total;
   EXPECT_NEAR(loss, direct_loss(in, 0.2), 1e-6);
 
   std::vector<float> gradient = dL.color.download(*backend);

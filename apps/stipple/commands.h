@@ -17,5 +17,6 @@ void add_render(CLI::App& app);
 void add_info(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_synth(CLI::App& app);
+void add_train(CLI::App& app);
 
 }  // namespace stipple

@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
   add_info(app);
   add_devices(app);
   add_synth(app);
+  add_train(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

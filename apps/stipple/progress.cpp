@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace stipple {
@@ -27,8 +28,12 @@ std::string format_duration(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-Progress::Progress(int total)
-    : total_(total), on_terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()), last_drawn_(start_) {}
+Progress::Progress(int total, int done_before)
+    : total_(total),
+      done_before_(done_before),
+      on_terminal_(isatty(STDERR_FILENO) != 0),
+      start_(Clock::now()),
+      last_drawn_(start_) {}
 
 Progress::~Progress() {
   if (line_is_open_) fmt::print(stderr, "\n");
@@ -47,8 +52,10 @@ void Progress::finish(int done, const std::string& note) {
   line_is_open_ = false;
 }
 
+double Progress::rate(int done) const { return (done - done_before_) / std::max(seconds(), 1e-9); }
+
 std::string Progress::time_left(int done) const {
-  return done > 0 ? format_duration(seconds() / done * (total_ - done)) + " left" : "";
+  return done > done_before_ ? format_duration((total_ - done) / rate(done)) + " left" : "";
 }
 
 void Progress::draw(int done, const std::string& note, const std::string& time) {

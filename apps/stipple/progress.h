@@ -9,7 +9,7 @@ namespace stipple {
 // elsewhere.
 class Progress {
  public:
-  explicit Progress(int total);
+  explicit Progress(int total, int done_before = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -18,13 +18,14 @@ class Progress {
   void update(int done, const std::string& note);
   void finish(int done, const std::string& note);  // the last line stays
   double seconds() const;                          // since the start
+  double rate(int done) const;                     // a second, since the start
 
  private:
   std::string time_left(int done) const;
   void draw(int done, const std::string& note, const std::string& time);
 
   using Clock = std::chrono::steady_clock;
-  int total_;
+  int total_, done_before_;
   bool on_terminal_;
   bool line_is_open_ = false;
   Clock::time_point start_, last_drawn_;

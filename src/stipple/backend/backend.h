@@ -82,6 +82,9 @@ struct FrameGradient {       // loss -> blend_backward
 
 struct SplatGradient {       // blend_backward -> project_backward
   DeviceArray<Splat> splat;  // one per Gaussian; zero where it was not seen
+  bool wants_absolute = false;
+  DeviceArray<Vec2f>
+      absolute_mean_px;  // only when wanted: of splat.mean_px, pixels' shares without their signs
   bool wants_background = false;
   Vec3f background{0, 0, 0};  // only when wanted
 };
@@ -97,12 +100,26 @@ struct LossTarget {
   DeviceArray<float> weight;        // per pixel, 0 ignores it; empty: every pixel counts 1
 };
 
+struct LossValue {
+  float total = 0;
+  float mean_squared_error = 0;  // over all pixels and channels; weighted as the loss is
+};
+
+// What adaptive density control decides by. For each Gaussian x sums the lengths of dL_dmean_px, in units of
+// half the picture's size, over the views that showed it, and y counts those. Absolute gradients go before
+// plain ones.
+struct DensityStatistics {
+  DeviceArray<Vec2f> sum;
+};
+
 struct AdamOptions {
   // Learning rates by parameter group; the base colour and the view-dependent rest are two groups.
   float mean = 0, log_scale = 0, rotation = 0, logit_opacity = 0, sh_base = 0, sh_rest = 0;
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-15f;
   int step = 1;               // counted from 1, for the bias correction
   bool visible_only = false;  // leave Gaussians that this view does not show untouched, moments and all
+  // Added to the loss: so much times the mean opacity, and times the mean scale.
+  float opacity_penalty = 0, scale_penalty = 0;
 };
 
 struct AdamMoments {
@@ -120,7 +137,7 @@ class Backend : public Device {
   virtual void blend(const Projection&, const TileBins&, const View&, Frame& out) = 0;
 
   // (1 - ssim_weight) mean |difference| + ssim_weight (1 - mean SSIM)
-  virtual float loss(const Frame&, const LossTarget&, float ssim_weight, FrameGradient& out) = 0;
+  virtual LossValue loss(const Frame&, const LossTarget&, float ssim_weight, FrameGradient& out) = 0;
 
   virtual void blend_backward(const Projection&, const TileBins&, const View&, const Frame&,
                               const FrameGradient&, SplatGradient& out) = 0;
@@ -137,8 +154,17 @@ class Backend : public Device {
   virtual void project_backward_optimize(DeviceGaussians&, const View&, const Projection&,
                                          const SplatGradient&, AdamMoments&, const AdamOptions&) = 0;
 
-  // to[i] = from[rows[i]], rows of this many bytes: what cloning, pruning and re-ordering Gaussians comes
-  // down to.
+  // Adds a view's gradients to the statistics, which have one entry a Gaussian. False, and nothing is added,
+  // when one of them is not finite.
+  virtual bool observe(const Projection&, const SplatGradient&, const View&, DensityStatistics&) = 0;
+
+  // Moves every mean by amount * f * covariance * n, n standard normal from the seed and the Gaussian's
+  // index, f falling from 1 to 0 where the opacity exceeds 0.005 by some hundredths.
+  virtual void perturb(DeviceGaussians&, float amount, std::uint64_t seed) = 0;
+
+  // to[i] = from[rows[i]], rows of this many bytes, or zero for kNoRow: what cloning, pruning and re-ordering
+  // Gaussians comes down to.
+  static constexpr std::uint32_t kNoRow = 0xffffffff;
   virtual void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
                       Memory& to) = 0;
 };

@@ -3,8 +3,9 @@
 //
 //   m' = b1 m + (1 - b1) g      v' = b2 v + (1 - b2) g^2      x' = x - rate (m' / c1) / (sqrt(v' / c2) + epsilon)
 //
-// with the bias corrections c1 = 1 - b1^step and c2 = 1 - b2^step, step counted from 1. Nothing differentiates
-// through an update, so it has no VJP.
+// with the bias corrections c1 = 1 - b1^step and c2 = 1 - b2^step, step counted from 1. A gradient that is not finite,
+// or whose square would not be, counts as 0: it must not spoil a parameter for good. Nothing differentiates through an
+// update, so it has no VJP.
 
 struct AdamRule {
   real rate;
@@ -21,7 +22,10 @@ struct AdamParameter {
   real second_moment;
 };
 
-FN AdamParameter adam(AdamParameter p, real gradient, AdamRule rule) {
+CONST(real, max_gradient, 1e18)
+
+FN AdamParameter adam(AdamParameter p, real any_gradient, AdamRule rule) {
+  real gradient = select(abs(any_gradient) <= max_gradient, any_gradient, real(0));
   AdamParameter next;
   next.first_moment = rule.beta1 * p.first_moment + (real(1) - rule.beta1) * gradient;
   next.second_moment = rule.beta2 * p.second_moment + (real(1) - rule.beta2) * gradient * gradient;

@@ -91,7 +91,7 @@ void ImageFit::forward() {
 
 float ImageFit::step() {
   forward();
-  float loss = backend_.loss(frame_, target_, options_.ssim_weight, dL_dframe_);
+  float loss = backend_.loss(frame_, target_, options_.ssim_weight, dL_dframe_).total;
   backend_.blend_backward(projection_, bins_, view_, frame_, dL_dframe_, dL_dsplat_);
   ++step_;
   backend_.project_backward_optimize(gaussians_, view_, projection_, dL_dsplat_, moments_, rates());

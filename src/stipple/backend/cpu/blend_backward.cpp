@@ -32,7 +32,9 @@ enum PartialField {
   kMy = 10,
   kMxx = 6,
   kMxy = 14,
-  kMyy = 1
+  kMyy = 1,
+  kAbsoluteX = 5,
+  kAbsoluteY = 13
 };
 
 // Loads whose addresses agree with a recent store's in the last 12 bits are taken for loads of what it
@@ -44,6 +46,10 @@ struct alignas(4096) BackwardTile {
   float gap[kTilePixels / 2];
   float dL_dchannel[4][kTilePixels];  // red, green, blue, depth
   float dL_dalpha[kTilePixels];
+};
+
+struct BackwardKind {  // which gradients there are, and which are wanted
+  bool depth, alpha, absolute;
 };
 
 struct BackwardOutput {
@@ -60,6 +66,18 @@ namespace HWY_NAMESPACE {
 
 struct RowSums {  // over rows, column by column
   V channel[4], q, qy, qyy;
+  V absolute_x, absolute_y;  // only when wanted
+};
+
+// conic * (dx, dy) = (xx_dx + xy dy, xy_dx + yy dy) is how a pixel's q enters dL_dmean_px.
+struct MeanTerms {
+  V xx_dx, xy_dx, xy, yy;
+
+  HWY_INLINE MeanTerms(D d, const ProjectedSplat& p, V dx)
+      : xx_dx(hn::Mul(hn::Set(d, p.splat.conic.x), dx)),
+        xy_dx(hn::Mul(hn::Set(d, p.splat.conic.y), dx)),
+        xy(hn::Set(d, p.splat.conic.y)),
+        yy(hn::Set(d, p.splat.conic.z)) {}
 };
 
 // 1 / x for x in [0.001, 1], to nearly full precision.
@@ -73,9 +91,10 @@ HWY_INLINE V reciprocal(const TileConstants& k, V x) {
 }
 
 // One row's share of the splat's sums.
-template <int kChannels, bool kAlpha>
-HWY_INLINE void backward_row(D d, const TileConstants& constants, const Candidate& s, const V* color, V dy,
-                             V max_exponent, V log2_alpha_max, int at, BackwardTile& tile, RowSums& sums) {
+template <int kChannels, bool kAlpha, bool kAbsolute>
+HWY_INLINE void backward_row(D d, const TileConstants& constants, const Candidate& s, const MeanTerms& mean,
+                             const V* color, V dy, V max_exponent, V log2_alpha_max, int at,
+                             BackwardTile& tile, RowSums& sums) {
   const Contribution c = contribute(d, constants, s, max_exponent, tile.transmittance + at);
   V p = kAlpha ? hn::Load(d, tile.dL_dalpha + at) : hn::Zero(d);
   for (int k = 0; k < kChannels; ++k) {
@@ -94,22 +113,28 @@ HWY_INLINE void backward_row(D d, const TileConstants& constants, const Candidat
   sums.q = hn::Add(sums.q, q);
   sums.qy = hn::Add(sums.qy, qy);
   sums.qyy = hn::MulAdd(qy, dy, sums.qyy);
+  if (!kAbsolute) return;
+  const V x = hn::Mul(q, hn::MulAdd(mean.xy, dy, mean.xx_dx));
+  const V y = hn::Mul(q, hn::MulAdd(mean.yy, dy, mean.xy_dx));
+  sums.absolute_x = hn::Add(sums.absolute_x, hn::Abs(x));
+  sums.absolute_y = hn::Add(sums.absolute_y, hn::Abs(y));
 }
 
 // A pair of rows; false when the splat is drawn in neither.
-template <int kChannels, bool kAlpha>
-HWY_INLINE bool backward_rows(D d, const TileConstants& constants, const ColumnTerms& terms, V c, V dy,
-                              const V* color, V max_exponent, V log2_alpha_max, int at, BackwardTile& tile,
-                              RowSums& sums) {
+template <int kChannels, bool kAlpha, bool kAbsolute>
+HWY_INLINE bool backward_rows(D d, const TileConstants& constants, const ColumnTerms& terms,
+                              const MeanTerms& mean, V c, V dy, const V* color, V max_exponent,
+                              V log2_alpha_max, int at, BackwardTile& tile, RowSums& sums) {
   const V next_dy = hn::Add(dy, constants.one);
   const Candidate a = candidate(d, constants, terms, c, dy, tile.transmittance + at);
   const Candidate b = candidate(d, constants, terms, c, next_dy, tile.transmittance + at + kTile);
   const bool in_a = !hn::AllFalse(d, a.drawn), in_b = !hn::AllFalse(d, b.drawn);
   if (in_a)
-    backward_row<kChannels, kAlpha>(d, constants, a, color, dy, max_exponent, log2_alpha_max, at, tile, sums);
+    backward_row<kChannels, kAlpha, kAbsolute>(d, constants, a, mean, color, dy, max_exponent, log2_alpha_max,
+                                               at, tile, sums);
   if (in_b)
-    backward_row<kChannels, kAlpha>(d, constants, b, color, next_dy, max_exponent, log2_alpha_max, at + kTile,
-                                    tile, sums);
+    backward_row<kChannels, kAlpha, kAbsolute>(d, constants, b, mean, color, next_dy, max_exponent,
+                                               log2_alpha_max, at + kTile, tile, sums);
   return in_a || in_b;
 }
 
@@ -161,7 +186,8 @@ HWY_INLINE void store_lane_sums(D d, const V* field, float* out) {
       merge_blocks(merge_halves(d, field[kRed], field[kGreen]), merge_halves(d, field[kBlue], field[kM0]));
   const V moments =
       merge_blocks(merge_halves(d, field[kMx], field[kMy]), merge_halves(d, field[kMxx], field[kMxy]));
-  const V others = merge_blocks(merge_halves(d, field[kMyy], field[kDepth]), zero);
+  const V others = merge_blocks(merge_halves(d, field[kMyy], field[kDepth]),
+                                merge_halves(d, field[kAbsoluteX], field[kAbsoluteY]));
   hn::Store(merge_lanes(merge_pairs(d, color, moments), merge_pairs(d, others, zero)), d, out);
 #elif HWY_MAX_BYTES >= 16
   const D4 d4;
@@ -175,7 +201,7 @@ HWY_INLINE void store_lane_sums(D d, const V* field, float* out) {
 }
 
 // Adds a group of columns to the splat's sums: columns share dx, so the moments in x are formed here, once.
-template <int kChannels>
+template <int kChannels, bool kAbsolute>
 HWY_INLINE void add_columns(D d, const RowSums& s, V dx, V* field) {
   (void)d;
   field[kRed] = hn::Add(field[kRed], s.channel[0]);
@@ -189,9 +215,12 @@ HWY_INLINE void add_columns(D d, const RowSums& s, V dx, V* field) {
   field[kMxx] = hn::MulAdd(qx, dx, field[kMxx]);
   field[kMxy] = hn::MulAdd(s.qy, dx, field[kMxy]);
   field[kMyy] = hn::Add(field[kMyy], s.qyy);
+  if (!kAbsolute) return;
+  field[kAbsoluteX] = hn::Add(field[kAbsoluteX], s.absolute_x);
+  field[kAbsoluteY] = hn::Add(field[kAbsoluteY], s.absolute_y);
 }
 
-template <int kChannels, bool kAlpha>
+template <int kChannels, bool kAlpha, bool kAbsolute>
 void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins::Slot> slots,
                    const TilePlace& place, float max_alpha, BackwardTile& tile, BackwardOutput out) {
   const D d;
@@ -222,13 +251,15 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
     for (V& f : field) f = zero;
     for (int x = 0; x < kTile; x += kLanes) {
       const ColumnTerms terms = column_terms(d, s, columns.px[x / kLanes]);
-      RowSums sums{{zero, zero, zero, zero}, zero, zero, zero};
+      const MeanTerms mean(d, p, terms.dx);
+      RowSums sums{{zero, zero, zero, zero}, zero, zero, zero, zero, zero};
       for (std::uint32_t left = pairs; left != 0; left &= left - 1) {
         const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
-        any |= backward_rows<kChannels, kAlpha>(d, constants, terms, c, row_dy(d, first_dy, row), color,
-                                                max_exponent, vlog2_alpha_max, kTile * row + x, tile, sums);
+        any |= backward_rows<kChannels, kAlpha, kAbsolute>(d, constants, terms, mean, c,
+                                                           row_dy(d, first_dy, row), color, max_exponent,
+                                                           vlog2_alpha_max, kTile * row + x, tile, sums);
       }
-      add_columns<kChannels>(d, sums, terms.dx, field);
+      add_columns<kChannels, kAbsolute>(d, sums, terms.dx, field);
     }
     if (!any) continue;
     const std::size_t emission = slots[k].emission;
@@ -237,13 +268,23 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
   }
 }
 
-void backward_tile_dispatch(bool with_depth, bool with_alpha, std::span<const ProjectedSplat> splats,
+template <int kChannels, bool kAlpha>
+void choose_absolute(bool absolute, std::span<const ProjectedSplat> splats,
+                     std::span<const TileBins::Slot> slots, const TilePlace& place, float alpha_max,
+                     BackwardTile& tile, BackwardOutput out) {
+  if (absolute) return backward_tile<kChannels, kAlpha, true>(splats, slots, place, alpha_max, tile, out);
+  backward_tile<kChannels, kAlpha, false>(splats, slots, place, alpha_max, tile, out);
+}
+
+void backward_tile_dispatch(BackwardKind kind, std::span<const ProjectedSplat> splats,
                             std::span<const TileBins::Slot> slots, const TilePlace& place, float alpha_max,
                             BackwardTile& tile, BackwardOutput out) {
-  if (with_depth && with_alpha) return backward_tile<4, true>(splats, slots, place, alpha_max, tile, out);
-  if (with_depth) return backward_tile<4, false>(splats, slots, place, alpha_max, tile, out);
-  if (with_alpha) return backward_tile<3, true>(splats, slots, place, alpha_max, tile, out);
-  backward_tile<3, false>(splats, slots, place, alpha_max, tile, out);
+  const bool absolute = kind.absolute;
+  if (kind.depth && kind.alpha)
+    return choose_absolute<4, true>(absolute, splats, slots, place, alpha_max, tile, out);
+  if (kind.depth) return choose_absolute<4, false>(absolute, splats, slots, place, alpha_max, tile, out);
+  if (kind.alpha) return choose_absolute<3, true>(absolute, splats, slots, place, alpha_max, tile, out);
+  choose_absolute<3, false>(absolute, splats, slots, place, alpha_max, tile, out);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -300,15 +341,23 @@ Vec3f background_gradient(const Planes& planes, const TilePlace& place, int pict
   return sum;
 }
 
-// A Gaussian's own run of partial sums, and the conic multiplied in.
-Splat sum_partials(const ProjectedSplat& p, std::size_t begin, std::size_t end,
-                   const BackwardOutput& partials) {
-  float sum[kPartialSize] = {};
+struct PartialSum {
+  float field[kPartialSize] = {};
+};
+
+// A Gaussian's own run of partial sums.
+PartialSum sum_partials(std::size_t begin, std::size_t end, const BackwardOutput& partials) {
+  PartialSum sum;
   for (std::size_t e = begin; e < end; ++e) {
     if (!partials.is_written[e]) continue;
-    for (int i = 0; i < kPartialSize; ++i) sum[i] += partials.partial[kPartialSize * e + i];
+    for (int i = 0; i < kPartialSize; ++i) sum.field[i] += partials.partial[kPartialSize * e + i];
   }
-  const Splat& s = p.splat;
+  return sum;
+}
+
+// The conic multiplied in.
+Splat splat_gradient(const Splat& s, const PartialSum& partial) {
+  const auto& sum = partial.field;
   Splat g;
   // dx here is pixel - mean, the opposite of d in math/blending.glsl.
   g.mean_px = {s.conic.x * sum[kMx] + s.conic.y * sum[kMy], s.conic.y * sum[kMx] + s.conic.z * sum[kMy]};
@@ -329,7 +378,7 @@ void CpuBackend::blend_backward(const Projection& projection, const TileBins& bi
   std::size_t tile_count = slot_begin.size() - 1;
   Planes planes{host(frame.color),     host(frame.transmittance), host(frame.depth),
                 host(dL_dframe.color), host(dL_dframe.alpha),     host(dL_dframe.depth)};
-  bool with_depth = !planes.dL_ddepth.empty(), with_alpha = !planes.dL_dalpha.empty();
+  const BackwardKind kind{!planes.dL_ddepth.empty(), !planes.dL_dalpha.empty(), out.wants_absolute};
 
   partial_.resize(*this, kPartialSize * slots.size());
   partial_is_written_.resize_zero(*this, slots.size());
@@ -342,21 +391,25 @@ void CpuBackend::blend_backward(const Projection& projection, const TileBins& bi
     start_transmittance(place, tile.transmittance);
     load_tile(planes, place, frame.width_px, tile);
     if (out.wants_background) background[t] = background_gradient(planes, place, frame.width_px);
-    backward_one(with_depth, with_alpha, splats,
-                 slots.subspan(slot_begin[t], slot_begin[t + 1] - slot_begin[t]), place,
+    backward_one(kind, splats, slots.subspan(slot_begin[t], slot_begin[t + 1] - slot_begin[t]), place,
                  view.options.alpha_max, tile, partials);
   });
   out.background = {0, 0, 0};
   for (Vec3f tile : background) out.background = out.background + tile;
 
   out.splat.resize(*this, splats.size());
+  out.absolute_mean_px.resize(*this, out.wants_absolute ? splats.size() : 0);
   auto dL_dsplat = host(out.splat);
+  auto absolute = host(out.absolute_mean_px);
   parallel_for(
       splats.size(),
       [&](std::size_t i) {
-        bool seen = splats[i].splat.opacity > 0;
-        dL_dsplat[i] = seen ? sum_partials(splats[i], emission_begin[i], emission_begin[i + 1], partials)
-                            : Splat{{0, 0}, {0, 0, 0}, 0, {0, 0, 0, 0}};
+        const bool seen = splats[i].splat.opacity > 0;
+        const PartialSum sum =
+            seen ? sum_partials(emission_begin[i], emission_begin[i + 1], partials) : PartialSum();
+        dL_dsplat[i] =
+            seen ? splat_gradient(splats[i].splat, sum) : Splat{{0, 0}, {0, 0, 0}, 0, {0, 0, 0, 0}};
+        if (out.wants_absolute) absolute[i] = {sum.field[kAbsoluteX], sum.field[kAbsoluteY]};
       },
       1024);
 }

@@ -49,7 +49,7 @@ class CpuBackend : public Backend {
   void project(const DeviceGaussians&, const Precomputed&, const View&, Projection& out) override;
   void bin(const Projection&, const View&, TileBins& out) override;
   void blend(const Projection&, const TileBins&, const View&, Frame& out) override;
-  float loss(const Frame&, const LossTarget&, float ssim_weight, FrameGradient& out) override;
+  LossValue loss(const Frame&, const LossTarget&, float ssim_weight, FrameGradient& out) override;
   void blend_backward(const Projection&, const TileBins&, const View&, const Frame&, const FrameGradient&,
                       SplatGradient& out) override;
   void project_backward(const DeviceGaussians&, const Precomputed&, const View&, const Projection&,
@@ -59,6 +59,8 @@ class CpuBackend : public Backend {
                 const AdamOptions&) override;
   void project_backward_optimize(DeviceGaussians&, const View&, const Projection&, const SplatGradient&,
                                  AdamMoments&, const AdamOptions&) override;
+  bool observe(const Projection&, const SplatGradient&, const View&, DensityStatistics&) override;
+  void perturb(DeviceGaussians&, float amount, std::uint64_t seed) override;
   void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
               Memory& to) override;
 

@@ -13,7 +13,12 @@ void CpuBackend::gather(const Memory& from, const DeviceArray<std::uint32_t>& ro
   auto row = host(rows);
   parallel_for(
       row.size(),
-      [&](std::size_t i) { std::memcpy(target + i * row_bytes, source + row[i] * row_bytes, row_bytes); },
+      [&](std::size_t i) {
+        if (row[i] == kNoRow)
+          std::memset(target + i * row_bytes, 0, row_bytes);
+        else
+          std::memcpy(target + i * row_bytes, source + row[i] * row_bytes, row_bytes);
+      },
       1024);
 }
 

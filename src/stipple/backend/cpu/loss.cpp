@@ -45,7 +45,7 @@ struct LossPlane {  // one channel of the picture
 };
 
 struct LossSums {
-  double l1 = 0, ssim = 0;
+  double l1 = 0, squares = 0, ssim = 0;
 };
 
 // The rows a band keeps, each with zeros on both sides.
@@ -175,8 +175,8 @@ double similarity_row(const LossPlane& plane, int row, LossRows& rows) {
   return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
 }
 
-// The gradient at `row` from the second ring, and L1 on the way.
-double gradient_row(const LossPlane& plane, int row, LossRows& rows) {
+// The gradient at `row` from the second ring, and L1 and the squared error on the way.
+void gradient_row(const LossPlane& plane, int row, LossRows& rows, LossSums& sums) {
   const D d;
   const int n = kLanes;
   std::array<const float*, kTaps> ring[kGradients];
@@ -186,10 +186,11 @@ double gradient_row(const LossPlane& plane, int row, LossRows& rows) {
   float* result = rows.scratch(0);
   const Taps taps = window(d);
   const V l1_scale = hn::Set(d, plane.l1_scale), ssim_scale = hn::Set(d, -plane.ssim_scale);
-  V sum = hn::Zero(d);
+  V sum = hn::Zero(d), squares = hn::Zero(d);
   for (int i = 0; i < plane.width; i += n) {
     const V vx = hn::LoadU(d, x + i), vy = hn::LoadU(d, y + i), difference = hn::Sub(vx, vy);
     sum = hn::Add(sum, hn::Abs(difference));  // zero past the end
+    squares = hn::MulAdd(difference, difference, squares);
     const V twice_x = hn::Add(vx, vx);
     V g = hn::MulAdd(twice_x, filter_down(d, taps, ring[kGradXX], i), filter_down(d, taps, ring[kGradX], i));
     g = hn::Mul(ssim_scale, hn::MulAdd(vy, filter_down(d, taps, ring[kGradXY], i), g));
@@ -201,7 +202,8 @@ double gradient_row(const LossPlane& plane, int row, LossRows& rows) {
     plane.dL_dcolor[first + i] = plane.weight ? plane.weight[first + i] * result[i] : result[i];
   std::fill_n(result, plane.width, 0.0f);  // the margin past the end must stay zero
   std::fill_n(result + plane.width, n, 0.0f);
-  return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+  sums.l1 += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+  sums.squares += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, squares)));
 }
 
 LossSums loss_band(const LossPlane& plane, int begin, int end, LossRows& rows) {
@@ -213,7 +215,7 @@ LossSums loss_band(const LossPlane& plane, int begin, int end, LossRows& rows) {
     double ssim = similarity_row(plane, middle, rows);
     if (middle >= begin && middle < end) sums.ssim += ssim;
     int top = middle - kRadius;
-    if (top >= begin && top < end) sums.l1 += gradient_row(plane, top, rows);
+    if (top >= begin && top < end) gradient_row(plane, top, rows, sums);
   }
   return sums;
 }
@@ -227,7 +229,8 @@ namespace stipple {
 
 HWY_EXPORT(loss_band);
 
-float CpuBackend::loss(const Frame& frame, const LossTarget& target, float ssim_weight, FrameGradient& out) {
+LossValue CpuBackend::loss(const Frame& frame, const LossTarget& target, float ssim_weight,
+                           FrameGradient& out) {
   auto color = host(frame.color);
   auto expected = host(target.color);
   auto weight = host(target.weight);
@@ -260,9 +263,11 @@ float CpuBackend::loss(const Frame& frame, const LossTarget& target, float ssim_
   LossSums total;
   for (const LossSums& s : sums) {
     total.l1 += s.l1;
+    total.squares += s.squares;
     total.ssim += s.ssim;
   }
-  return static_cast<float>((1 - ssim_weight) * total.l1 / count + ssim_weight * (1 - total.ssim / count));
+  return {static_cast<float>((1 - ssim_weight) * total.l1 / count + ssim_weight * (1 - total.ssim / count)),
+          static_cast<float>(total.squares / count)};
 }
 
 }  // namespace stipple

@@ -18,10 +18,19 @@ namespace HWY_NAMESPACE {
 
 using ML = Math<Lanes>;
 
-// Parameters [begin, end) and their gradients; begin is the first of a Gaussian whose index is a multiple of
-// kMaxGroup, or the range lies within one Gaussian.
-void adam_range(const AdamStep::Group& g, std::size_t begin, std::size_t end, const float* gradient,
-                const stipple::Math<float>::AdamRule& rule) {
+// The gradient with that of the group's penalty: w sigmoid(x) or w exp(x). M is the maths over T.
+template <AdamStep::Penalty kPenalty, class M, class T>
+HWY_INLINE T with_penalty(T gradient, T value, float weight) {
+  if constexpr (kPenalty == AdamStep::Penalty::kOpacity)
+    return gradient + M::sigmoid_vjp(M::sigmoid(value), T(weight));
+  if constexpr (kPenalty == AdamStep::Penalty::kScale) return gradient + T(weight) * exp(value);
+  return gradient;
+}
+
+template <AdamStep::Penalty kPenalty>
+void adam_range_with(const AdamStep::Group& g, std::size_t begin, std::size_t end, const float* gradient,
+                     const stipple::Math<float>::AdamRule& rule) {
+  using M1 = stipple::Math<float>;
   ML::AdamRule r{0, rule.beta1, rule.beta2, rule.epsilon, rule.correction1, rule.correction2};
   const std::size_t period = g.per_gaussian * kMaxGroup;
   std::size_t phase = begin % period, i = begin;
@@ -29,22 +38,34 @@ void adam_range(const AdamStep::Group& g, std::size_t begin, std::size_t end, co
     r.rate = load(&g.rates[phase]);
     phase += kLanes;
     if (phase >= period) phase -= period;
+    const Lanes value = load(g.value + i);
     const ML::AdamParameter p =
-        ML::adam({load(g.value + i), load(g.first_moment + i), load(g.second_moment + i)},
-                 load(gradient + (i - begin)), r);
+        ML::adam({value, load(g.first_moment + i), load(g.second_moment + i)},
+                 with_penalty<kPenalty, ML>(load(gradient + (i - begin)), value, g.penalty_weight), r);
     store(p.value, g.value + i);
     store(p.first_moment, g.first_moment + i);
     store(p.second_moment, g.second_moment + i);
   }
   for (; i < end; ++i) {
-    stipple::Math<float>::AdamRule one = rule;
+    M1::AdamRule one = rule;
     one.rate = g.rates[i % period];
-    const auto p = stipple::Math<float>::adam({g.value[i], g.first_moment[i], g.second_moment[i]},
-                                              gradient[i - begin], one);
+    const auto p =
+        M1::adam({g.value[i], g.first_moment[i], g.second_moment[i]},
+                 with_penalty<kPenalty, M1>(gradient[i - begin], g.value[i], g.penalty_weight), one);
     g.value[i] = p.value;
     g.first_moment[i] = p.first_moment;
     g.second_moment[i] = p.second_moment;
   }
+}
+
+// Parameters [begin, end) and their gradients; begin is the first of a Gaussian whose index is a multiple of
+// kMaxGroup, or the range lies within one Gaussian.
+void adam_range(const AdamStep::Group& g, std::size_t begin, std::size_t end, const float* gradient,
+                const stipple::Math<float>::AdamRule& rule) {
+  using P = AdamStep::Penalty;
+  if (g.penalty == P::kOpacity) return adam_range_with<P::kOpacity>(g, begin, end, gradient, rule);
+  if (g.penalty == P::kScale) return adam_range_with<P::kScale>(g, begin, end, gradient, rule);
+  adam_range_with<P::kNone>(g, begin, end, gradient, rule);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -75,8 +96,14 @@ AdamStep::Group group(DeviceArray<T>& value, DeviceArray<T>& first, DeviceArray<
                       float* ParameterGradient::*gradient, float rate, std::size_t elements = 1,
                       float rest = 0) {
   constexpr std::size_t kFloats = sizeof(T) / sizeof(float);
-  return {floats(value),      floats(first), floats(second),
-          elements * kFloats, gradient,      rate_pattern(elements * kFloats, kFloats, rate, rest)};
+  return {floats(value),
+          floats(first),
+          floats(second),
+          elements * kFloats,
+          gradient,
+          rate_pattern(elements * kFloats, kFloats, rate, rest),
+          AdamStep::Penalty::kNone,
+          0};
 }
 
 }  // namespace
@@ -100,6 +127,14 @@ AdamStep::AdamStep(DeviceGaussians& g, const Projection& projection, AdamMoments
       group(g.logit_opacity, m.logit_opacity, v.logit_opacity, &G::logit_opacity, o.logit_opacity),
       group(g.sh, m.sh, v.sh, &G::sh, o.sh_base, static_cast<std::size_t>(g.sh_count()), o.sh_rest),
   };
+  const float count = static_cast<float>(std::max<std::size_t>(g.size(), 1));
+  const auto penalise = [](Group& group, Penalty penalty, float weight) {
+    if (weight == 0) return;
+    group.penalty = penalty;
+    group.penalty_weight = weight;
+  };
+  penalise(groups_[1], Penalty::kScale, o.scale_penalty / (3 * count));
+  penalise(groups_[3], Penalty::kOpacity, o.opacity_penalty / count);
 }
 
 void AdamStep::run(std::size_t begin, std::size_t end, const ParameterGradient& gradient) const {

@@ -47,11 +47,15 @@ class AdamStep {
   // Gaussians [begin, end), begin a multiple of kMaxGroup; gradient[0] is that of `begin`.
   void run(std::size_t begin, std::size_t end, const ParameterGradient& gradient) const;
 
+  enum class Penalty { kNone, kOpacity, kScale };
+
   struct Group {  // one parameter array as plain floats
     float *value, *first_moment, *second_moment;
     std::size_t per_gaussian;  // floats
     float* ParameterGradient::*gradient;
     std::vector<float> rates;  // of kMaxGroup Gaussians, and room to load past the end
+    Penalty penalty = Penalty::kNone;
+    float penalty_weight = 0;  // of one value
   };
 
  private:

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Option values as text and back: what flags, options.json and errors have in common.
+#include <concepts>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "stipple/scene/scene.h"
+#include "stipple/train/train_options.h"
+
+namespace stipple {
+
+// Each pair: the value as people write it, and a value from that; parsing gives the complaint, or none.
+std::string to_text(Strategy strategy);
+std::string to_text(AlphaUse use);
+std::string to_text(Vec3f color);
+std::string to_text(const std::filesystem::path& path);
+std::string to_text(const std::string& text);
+std::string to_text(bool value);
+std::string to_text(double value);
+std::string to_text(float value);
+std::string to_text(std::int64_t value);
+std::string to_text(int value);
+std::string to_text(std::uint64_t value);
+
+std::optional<std::string> parse_option(const std::string& text, Strategy& value);
+std::optional<std::string> parse_option(const std::string& text, AlphaUse& value);
+std::optional<std::string> parse_option(const std::string& text, Vec3f& value);
+std::optional<std::string> parse_option(const std::string& text, std::filesystem::path& value);
+std::optional<std::string> parse_option(const std::string& text, std::string& value);
+std::optional<std::string> parse_option(const std::string& text, bool& value);
+std::optional<std::string> parse_option(const std::string& text, double& value);
+std::optional<std::string> parse_option(const std::string& text, float& value);
+std::optional<std::string> parse_option(const std::string& text, int& value);
+std::optional<std::string> parse_option(const std::string& text, std::uint64_t& value);
+
+}  // namespace stipple

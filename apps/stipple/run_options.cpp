@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stipple/run_options.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "apps/stipple/option_text.h"
+#include "stipple/core/error.h"
+#include "stipple/io/input_file.h"
+
+namespace stipple {
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+struct Preset {
+  const char* name;
+  Strategy strategy;
+  int steps;
+  std::size_t max_gaussians;
+};
+constexpr Preset kPresets[] = {{"fast", Strategy::kAdc, 7'000, 200'000},
+                               {"balanced", Strategy::kAdc, 15'000, 1'000'000},
+                               {"best", Strategy::kMcmc, 30'000, 2'000'000}};
+
+const Preset* find_preset(const std::string& name) {
+  for (const Preset& p : kPresets)
+    if (name == p.name) return &p;
+  return nullptr;
+}
+
+template <class T>
+ordered_json to_json_value(const T& value) {
+  if constexpr (std::is_same_v<T, bool> || std::is_arithmetic_v<T>)
+    return value;
+  else
+    return to_text(value);
+}
+
+// JSON keys are the flags with _ for -.
+std::string key_of(std::string flag) {
+  std::replace(flag.begin(), flag.end(), '-', '_');
+  return flag;
+}
+
+// A value out of a file. Numbers are read as they were written.
+template <class T>
+void from_json_value(const json& object, const std::string& flag, const std::string& file, T& value) {
+  const auto found = object.find(key_of(flag));
+  if (found == object.end()) return;
+  const std::string text = found->is_string() ? found->get<std::string>() : found->dump();
+  if (const auto complaint = parse_option(text, value))
+    throw Error(fmt::format("{}: {}: {}", file, key_of(flag), *complaint));
+}
+
+json load_config(const std::string& path) {
+  InputFile file(path);
+  const std::span<const std::byte> bytes = file.take_rest();
+  const char* text = reinterpret_cast<const char*>(bytes.data());
+  json parsed = json::parse(text, text + bytes.size(), nullptr, false);
+  if (!parsed.is_object() || !parsed.contains("train") || !parsed["train"].is_object())
+    throw Error(fmt::format("{}: this is no options.json of a run", path));
+  return parsed;
+}
+
+template <class T>
+void add_flag(CLI::App& command, const char* flag, const char* group, const T& standard, const char* help,
+              GivenOptions& given) {
+  const std::string name = fmt::format("--{}", flag);
+  const auto take = [&given, flag](const std::string& text) {
+    T parsed{};
+    if (const auto complaint = parse_option(text, parsed))
+      throw CLI::ValidationError(fmt::format("--{}: {}", flag, *complaint));
+    given.text_from_flag[flag] = text;
+  };
+  if constexpr (std::is_same_v<T, bool>) {
+    command
+        .add_flag_callback(
+            name, [&given, flag] { given.text_from_flag[flag] = "true"; }, help)
+        ->group(group);
+  } else {
+    command.add_option_function<std::string>(name, take, help)
+        ->type_name(std::is_arithmetic_v<T> ? "NUMBER" : "TEXT")
+        ->default_str(to_text(standard))
+        ->group(group);
+  }
+}
+
+void apply(const json& file, const std::string& name, RunSettings& options) {
+  if (file.contains("scene_options")) scene_options_from_json(file["scene_options"], name, options.scene);
+  for_each_run_option(options, [&](const char* flag, const char*, auto& value, const char*) {
+    from_json_value(file["train"], flag, name, value);
+  });
+}
+
+template <class T>
+void apply_given(const GivenOptions& given, const char* flag, T& value) {
+  const auto found = given.text_from_flag.find(flag);
+  if (found != given.text_from_flag.end()) parse_option(found->second, value);
+}
+
+void check(const RunSettings& o) {
+  const TrainOptions& t = o.train;
+  const auto require = [](bool good, const char* what) {
+    if (!good) throw Error(what);
+  };
+  require(t.steps >= 1, "--steps must be at least 1");
+  require(t.sh_degree <= 3, "--sh-degree must be from 0 to 3");
+  require(t.refine_every >= 1 && t.reset_every >= 1 && t.sh_every >= 1,
+          "--refine-every, --reset-every and --sh-every must be at least 1");
+  require(t.ssim_weight <= 1, "--ssim-weight must be from 0 to 1");
+  require(t.start_opacity > 0 && t.start_opacity < 1, "--start-opacity must lie between 0 and 1");
+  require(t.reset_opacity > 0 && t.reset_opacity < 1, "--reset-opacity must lie between 0 and 1");
+  require(t.start_scale > 0, "--start-scale must be more than 0");
+  require(t.mean_rate > 0 && t.final_mean_rate > 0, "--mean-rate and --final-mean-rate must be more than 0");
+  require(t.growth >= 1, "--growth must be at least 1");
+  require(o.scene.downscale >= 1, "--downscale must be at least 1");
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& command, GivenOptions& given) {
+  command.add_option("--preset", given.preset, "steps, cap and strategy together: fast, balanced or best")
+      ->check(CLI::IsMember({"fast", "balanced", "best"}))
+      ->group("Run");
+  command
+      .add_option("--config", given.config,
+                  "take all options from a run's options.json; flags go before them")
+      ->group("Run");
+  const RunSettings standard;
+  const auto add = [&](const char* flag, const char* group, const auto& value, const char* help) {
+    add_flag(command, flag, group, value, help, given);
+  };
+  for_each_run_option(standard, add);
+  for_each_scene_option(standard.scene, add);
+}
+
+RunSettings resolve(const GivenOptions& given) {
+  const json config = given.config.empty() ? json() : load_config(given.config);
+  const Preset* preset = find_preset(given.preset);
+  Strategy strategy = preset ? preset->strategy : Strategy::kAdc;
+  if (!config.is_null()) from_json_value(config["train"], "strategy", given.config, strategy);
+  apply_given(given, "strategy", strategy);
+
+  RunSettings options;
+  options.train = default_train_options(strategy);
+  if (preset) {
+    options.train.steps = preset->steps;
+    options.train.max_gaussians = preset->max_gaussians;
+  }
+  if (given.text_from_flag.contains("absgrad")) options.train.grow_gradient = 8e-4f;
+  if (!config.is_null()) apply(config, given.config, options);
+  const auto take = [&](const char* flag, const char*, auto& value, const char*) {
+    apply_given(given, flag, value);
+  };
+  for_each_run_option(options, take);
+  for_each_scene_option(options.scene, take);
+  options.train.max_photo_bytes = static_cast<std::size_t>(options.max_ram_gib * (1u << 30));
+  options.scene.seed = options.train.seed;
+  check(options);
+  return options;
+}
+
+ordered_json scene_options_to_json(const SceneOptions& options) {
+  ordered_json out;
+  for_each_scene_option(options, [&](const char* flag, const char*, const auto& value, const char*) {
+    out[key_of(flag)] = to_json_value(value);
+  });
+  return out;
+}
+
+ordered_json run_options_to_json(const RunSettings& options) {
+  ordered_json out;
+  for_each_run_option(options, [&](const char* flag, const char*, const auto& value, const char*) {
+    out[key_of(flag)] = to_json_value(value);
+  });
+  return out;
+}
+
+void scene_options_from_json(const json& object, const std::string& file, SceneOptions& options) {
+  for_each_scene_option(options, [&](const char* flag, const char*, auto& value, const char*) {
+    from_json_value(object, flag, file, value);
+  });
+}
+
+}  // namespace stipple

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// stipple train: a folder of posed photos to a model.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+
+#include "apps/stipple/commands.h"
+#include "apps/stipple/interrupt.h"
+#include "apps/stipple/progress.h"
+#include "apps/stipple/run_options.h"
+#include "apps/stipple/run_writer.h"
+#include "apps/stipple/scene_options.h"
+#include "stipple/core/error.h"
+#include "stipple/io/output_file.h"
+#include "stipple/io/ply.h"
+
+namespace stipple {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kCustomaryEvaluation = 7'000;  // the step at which results are compared, besides the last
+constexpr int kMaxSkipsInARow = 10;
+constexpr double kRunningShare = 0.05;  // of a step in the running PSNR
+
+struct TrainArguments {
+  std::string scene, output;
+  bool resume = false, overwrite = false;
+  GivenOptions given;
+};
+
+void prepare_folder(const TrainArguments& a) {
+  const fs::path folder = a.output;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  OutputFile::check(folder / "model.ply");
+  const bool holds_run = fs::exists(folder / "options.json") || fs::exists(folder / "model.ply");
+  if (a.resume && !fs::exists(folder / "options.json"))
+    throw Error(fmt::format("{}: there is no run to resume; start one without --resume", folder.string()));
+  if (holds_run && !a.resume && !a.overwrite)
+    throw Error(
+        fmt::format("{}: there is a run already; give another folder, or --resume to go on with it, or "
+                    "--overwrite to lose it",
+                    folder.string()));
+  if (a.resume) return;
+  for (const char* name : {"model.ply", "checkpoint", "log.jsonl", "metrics.json"})
+    fs::remove(folder / name, error);
+}
+
+void print_problems(const Scene& scene) {
+  for (const SceneProblem& p : scene.problems) fmt::print(stderr, "warning: {}. {}\n", p.what, p.advice);
+}
+
+class TrainingRun {
+ public:
+  TrainingRun(const TrainArguments& a, const RunSettings& settings)
+      : folder_(a.output),
+        settings_(settings),
+        scene_(load_scene(a.scene, settings.scene)),
+        backend_(make_backend(settings.backend)),
+        trainer_(*backend_, scene_, settings.train),
+        writer_(folder_) {
+    print_problems(scene_);
+    if (a.resume) restore();
+    writer_.save_options(settings_, a.scene, *backend_);
+  }
+
+  void run() {
+    catch_interrupts();
+    Progress progress(trainer_.schedule().last_step(), trainer_.steps_done());
+    std::string stopped;
+    while (!trainer_.done() && stopped.empty()) {
+      const StepReport report = step();
+      progress.update(report.step, note(report, progress));
+      stopped = reason_to_stop(report, progress.seconds());
+      if (report.step == kCustomaryEvaluation && !trainer_.done()) evaluate_now();
+      if (settings_.checkpoint_every > 0 && report.step % settings_.checkpoint_every == 0) save();
+    }
+    progress.finish(trainer_.steps_done(), note(last_, progress));
+    finish();
+    if (!stopped.empty() && stops_in_failure_) throw Error(stopped);
+    if (!stopped.empty()) fmt::print("{}\n", stopped);
+  }
+
+ private:
+  void restore() {
+    const fs::path checkpoint = folder_ / "checkpoint";
+    if (fs::exists(checkpoint))
+      trainer_.restore(checkpoint);
+    else
+      fmt::print(stderr, "warning: the run stopped before its first checkpoint; it starts anew\n");
+    writer_.resume_at(trainer_.steps_done());
+  }
+
+  StepReport step() {
+    const auto start = std::chrono::steady_clock::now();
+    const StepReport report = trainer_.step();
+    writer_.add(report, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    last_ = report;
+    if (report.was_skipped) {
+      fmt::print(stderr, "warning: step {} gave numbers that are not finite, and was skipped\n", report.step);
+      return report;
+    }
+    running_psnr_ =
+        running_psnr_ == 0 ? report.psnr : running_psnr_ + kRunningShare * (report.psnr - running_psnr_);
+    return report;
+  }
+
+  std::string note(const StepReport& r, const Progress& progress) const {
+    return fmt::format("{:.1f} it/s  loss {:.4f}  PSNR {:.2f} dB  {} Gaussians  {}", progress.rate(r.step),
+                       r.loss, running_psnr_, r.gaussian_count, format_bytes(memory_bytes()));
+  }
+
+  // A sentence, or nothing.
+  std::string reason_to_stop(const StepReport& report, double seconds) {
+    const std::string saved = fmt::format("what there is was saved in {}", folder_.string());
+    stops_in_failure_ = true;
+    if (interrupted())
+      return fmt::format("interrupted at step {}; {}, go on with --resume", report.step, saved);
+    if (report.skipped_in_a_row >= kMaxSkipsInARow)
+      return fmt::format("{} steps in a row gave numbers that are not finite; {}, try lower rates",
+                         kMaxSkipsInARow, saved);
+    stops_in_failure_ = false;
+    if (settings_.time_limit_s > 0 && seconds >= settings_.time_limit_s)
+      return fmt::format("the time limit was reached at step {}; go on with --resume", report.step);
+    if (settings_.target_psnr > 0 && running_psnr_ >= settings_.target_psnr)
+      return fmt::format("{} dB were reached at step {}", settings_.target_psnr, report.step);
+    return "";
+  }
+
+  void evaluate_now() {
+    if (!settings_.train.hold_out) return;
+    const Evaluation e = evaluate(*backend_, trainer_.device_gaussians(), scene_.views, scene_.test_views(),
+                                  trainer_.photos(), trainer_.render_options());
+    writer_.add(e, trainer_.steps_done(), trainer_.device_gaussians().size());
+    fmt::print("step {}: PSNR {:.2f} dB, SSIM {:.4f} on {} held-out views, {} Gaussians, {}\n",
+               trainer_.steps_done(), e.psnr, e.ssim, e.views.size(), trainer_.device_gaussians().size(),
+               format_duration(writer_.seconds()));
+    std::fflush(stdout);
+  }
+
+  void save() {
+    trainer_.save(folder_ / "checkpoint");
+    save_ply(trainer_.gaussians(), folder_ / "model.ply");
+    writer_.save_metrics(trainer_.steps_done(), trainer_.device_gaussians().size());
+  }
+
+  void finish() {
+    writer_.write_line();
+    if (trainer_.done()) evaluate_now();
+    save();
+    fmt::print("{}: {} Gaussians, {} steps, {} (model.ply, checkpoint, metrics.json, log.jsonl)\n",
+               folder_.string(), trainer_.device_gaussians().size(), trainer_.steps_done(),
+               format_duration(writer_.seconds()));
+    if (trainer_.skipped_count() > 0)
+      fmt::print(stderr, "warning: {} steps were skipped: they gave numbers that are not finite\n",
+                 trainer_.skipped_count());
+  }
+
+  fs::path folder_;
+  RunSettings settings_;
+  Scene scene_;
+  std::unique_ptr<Backend> backend_;
+  Trainer trainer_;
+  RunWriter writer_;
+  StepReport last_;
+  double running_psnr_ = 0;
+  bool stops_in_failure_ = false;
+};
+
+void run_train(TrainArguments a) {
+  prepare_folder(a);
+  if (a.resume && a.given.config.empty()) a.given.config = (fs::path(a.output) / "options.json").string();
+  TrainingRun(a, resolve(a.given)).run();
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  auto a = std::make_shared<TrainArguments>();
+  CLI::App* command = app.add_subcommand("train", "Train a model from a folder of posed photos");
+  command->add_option("scene", a->scene, "folder with a COLMAP model or a transforms.json")->required();
+  command->add_option("-o,--output", a->output, "folder of the run: model.ply, checkpoint, metrics.json ...")
+      ->required();
+  command->add_flag("--resume", a->resume, "go on with the run in the folder, with its options");
+  command->add_flag("--overwrite", a->overwrite, "start anew where there is a run already");
+  add_run_options(*command, a->given);
+  command->callback([a] { run_train(*a); });
+}
+
+}  // namespace stipple

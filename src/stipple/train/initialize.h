@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "stipple/core/gaussians.h"
+#include "stipple/scene/scene.h"
+#include "stipple/train/train_options.h"
+
+namespace stipple {
+
+// A round Gaussian at every point, in its colour, as large as the distance of its three nearest neighbours.
+// Degree 0: view dependence comes later.
+Gaussians initial_gaussians(const Points& points, const TrainOptions& options);
+
+// The size of a scene: 1.1 times the largest distance of a camera from the middle of all of them.
+float scene_extent(const Scene& scene, std::span<const std::size_t> views);
+
+}  // namespace stipple

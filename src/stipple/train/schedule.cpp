@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/train/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stipple {
+
+namespace {
+
+constexpr double kReferenceSteps = 30'000;
+
+}  // namespace
+
+TrainOptions default_train_options(Strategy strategy) {
+  TrainOptions o;
+  o.strategy = strategy;
+  if (strategy == Strategy::kAdc) return o;
+  o.refine_until = 25'000;
+  o.max_gaussians = 1'000'000;
+  o.start_opacity = 0.5f;
+  o.start_scale = 0.1f;
+  o.opacity_penalty = 0.01f;
+  o.scale_penalty = 0.01f;
+  o.logit_opacity_rate = 5e-2f;
+  return o;
+}
+
+int Schedule::stretched(int step) const {
+  return std::max(1, static_cast<int>(std::lround(step * (options_.steps / kReferenceSteps))));
+}
+
+int Schedule::last_step() const {
+  return options_.stop_at > 0 ? std::min(options_.stop_at, options_.steps) : options_.steps;
+}
+
+bool Schedule::raises_sh_degree_at(int step) const { return step % stretched(options_.sh_every) == 0; }
+
+bool Schedule::refines_at(int step) const {
+  return step > stretched(options_.refine_from) && step < stretched(options_.refine_until) &&
+         step % stretched(options_.refine_every) == 0;
+}
+
+bool Schedule::resets_opacity_at(int step) const {
+  return options_.strategy == Strategy::kAdc && step < stretched(options_.refine_until) &&
+         step % stretched(options_.reset_every) == 0;
+}
+
+bool Schedule::prunes_large_at(int step) const { return step > stretched(options_.reset_every); }
+
+float Schedule::mean_rate(int step) const {
+  const double t = std::clamp(static_cast<double>(step) / options_.steps, 0.0, 1.0);
+  const double rate = std::exp((1 - t) * std::log(static_cast<double>(options_.mean_rate)) +
+                               t * std::log(static_cast<double>(options_.final_mean_rate)));
+  return static_cast<float>(rate * static_cast<double>(extent_));
+}
+
+AdamOptions Schedule::rates(int step, int adam_step) const {
+  AdamOptions a;
+  a.mean = mean_rate(step);
+  a.log_scale = options_.log_scale_rate;
+  a.rotation = options_.rotation_rate;
+  a.logit_opacity = options_.logit_opacity_rate;
+  a.sh_base = options_.sh_base_rate;
+  a.sh_rest = options_.sh_rest_rate;
+  a.step = adam_step;
+  a.visible_only = options_.visible_only;
+  a.opacity_penalty = options_.opacity_penalty;
+  a.scale_penalty = options_.scale_penalty;
+  return a;
+}
+
+}  // namespace stipple

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "stipple/core/error.h"
+#include "stipple/train/adc.h"
+#include "stipple/train/initialize.h"
+#include "stipple/train/mcmc.h"
+
+namespace stipple {
+
+namespace {
+
+// Independent streams of random numbers from one seed.
+enum class Stream : std::uint64_t { kViews = 1, kDensity, kBackground, kNoise };
+
+std::uint64_t stream_seed(std::uint64_t seed, Stream stream) {
+  return hash_bits(seed * 8 + static_cast<std::uint64_t>(stream));
+}
+
+std::vector<std::size_t> views_to_train_on(const Scene& scene, bool hold_out) {
+  if (hold_out) return scene.train_views();
+  std::vector<std::size_t> all(scene.views.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+// The degree-0 part of every Gaussian stays, what is new is zero.
+std::vector<Vec3f> with_more_coefficients(const std::vector<Vec3f>& sh, std::size_t from, std::size_t to) {
+  std::vector<Vec3f> more(sh.size() / from * to, Vec3f(0, 0, 0));
+  for (std::size_t i = 0; i < sh.size() / from; ++i)
+    std::copy_n(sh.begin() + static_cast<std::ptrdiff_t>(i * from), from,
+                more.begin() + static_cast<std::ptrdiff_t>(i * to));
+  return more;
+}
+
+}  // namespace
+
+// The time between the stages of a step.
+class Trainer::Clock {
+ public:
+  void lap(Stage stage) {
+    const auto now = std::chrono::steady_clock::now();
+    ms_[static_cast<std::size_t>(stage)] += std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = now;
+  }
+  const StageTimes& ms() const { return ms_; }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  StageTimes ms_{};
+};
+
+Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& options)
+    : backend_(backend),
+      scene_(scene),
+      options_(options),
+      views_(views_to_train_on(scene, options.hold_out)),
+      extent_(scene_extent(scene, views_)),
+      schedule_(options_, extent_),
+      photos_(scene.views, options.max_photo_bytes) {
+  if (views_.empty()) throw Error("no view is left to train on; hold out fewer, or add images");
+  if (scene.points.size() == 0) throw Error("the scene has no points to start from");
+  gaussians_ = upload(backend_, initial_gaussians(scene.points, options_));
+  moments_ = {zeros_like(backend_, gaussians_), zeros_like(backend_, gaussians_)};
+  statistics_.sum.resize_zero(backend_, gaussians_.size());
+  dL_dsplat_.wants_absolute = options_.absolute_gradients;
+  shuffle();
+}
+
+StepReport Trainer::step() {
+  Clock clock;
+  StepReport report;
+  report.step = ++state_.step;
+  if (schedule_.raises_sh_degree_at(state_.step)) raise_sh_degree();
+  const std::size_t view_index = next_view();
+  const View view = view_of(view_index);
+  load_target(view_index);
+  clock.lap(Stage::kPhoto);
+  if (update(view, report, clock)) {
+    state_.skipped_in_a_row = 0;
+    refine();
+    clock.lap(Stage::kRefine);
+  } else {
+    note_skip(report);
+  }
+  report.gaussian_count = gaussians_.size();
+  report.ms = clock.ms();
+  return report;
+}
+
+// False, and no parameter is touched, when something is not finite.
+bool Trainer::update(const View& view, StepReport& report, Clock& clock) {
+  backend_.project(gaussians_, {}, view, projection_);
+  clock.lap(Stage::kProject);
+  backend_.bin(projection_, view, bins_);
+  clock.lap(Stage::kBin);
+  backend_.blend(projection_, bins_, view, frame_);
+  clock.lap(Stage::kBlend);
+  const LossValue loss = backend_.loss(frame_, target_, options_.ssim_weight, dL_dframe_);
+  clock.lap(Stage::kLoss);
+  report.loss = loss.total;
+  report.psnr =
+      -10 * std::log10(static_cast<double>(std::max(loss.mean_squared_error / mean_weight_, 1e-12f)));
+  if (!std::isfinite(loss.total)) return false;
+  backend_.blend_backward(projection_, bins_, view, frame_, dL_dframe_, dL_dsplat_);
+  const bool is_finite = backend_.observe(projection_, dL_dsplat_, view, statistics_);
+  clock.lap(Stage::kBlendBackward);
+  if (!is_finite) return false;
+  backend_.project_backward_optimize(gaussians_, view, projection_, dL_dsplat_, moments_,
+                                     schedule_.rates(state_.step, ++state_.adam_step));
+  if (options_.strategy == Strategy::kMcmc)
+    backend_.perturb(gaussians_, schedule_.mean_rate(state_.step) * options_.noise,
+                     stream_seed(options_.seed, Stream::kNoise) + static_cast<std::uint64_t>(state_.step));
+  clock.lap(Stage::kOptimize);
+  return true;
+}
+
+void Trainer::note_skip(StepReport& report) {
+  ++state_.skipped;
+  report.was_skipped = true;
+  report.skipped_in_a_row = ++state_.skipped_in_a_row;
+}
+
+// Every view once an epoch, in an order of its own.
+void Trainer::shuffle() {
+  Random random(stream_seed(options_.seed, Stream::kViews), state_.view_counter);
+  state_.order.resize(views_.size());
+  std::iota(state_.order.begin(), state_.order.end(), 0u);
+  for (std::size_t i = state_.order.size(); i > 1; --i)
+    std::swap(state_.order[i - 1], state_.order[random.below(i)]);
+  state_.view_counter = random.counter();
+  state_.position = 0;
+}
+
+std::size_t Trainer::next_view() {
+  if (state_.position == state_.order.size()) shuffle();
+  const std::size_t view = views_[state_.order[state_.position++]];
+  std::vector<std::size_t> next;
+  for (std::size_t i = state_.position; i < state_.order.size(); ++i) next.push_back(views_[state_.order[i]]);
+  photos_.prefetch(next);
+  return view;
+}
+
+View Trainer::view_of(std::size_t index) {
+  View view{scene_.views[index].camera, render_options()};
+  if (options_.random_background) {
+    Random random(stream_seed(options_.seed, Stream::kBackground), state_.background_counter);
+    for (int c = 0; c < 3; ++c) view.options.background[c] = random.uniform();
+    state_.background_counter = random.counter();
+  }
+  return view;
+}
+
+RenderOptions Trainer::render_options() const {
+  RenderOptions options;
+  options.background = options_.background;
+  options.antialiased = options_.antialiased;
+  return options;
+}
+
+void Trainer::load_target(std::size_t index) {
+  const std::shared_ptr<const Photo> photo = photos_.get(index);
+  target_.color.upload(backend_, photo->rgb);
+  std::vector<float> weight;
+  for (std::uint8_t w : photo->weight) weight.push_back(static_cast<float>(w) / 255);
+  target_.weight.upload(backend_, weight);
+  const double sum = std::accumulate(weight.begin(), weight.end(), 0.0);
+  mean_weight_ =
+      weight.empty() ? 1.0f : std::max(1e-6f, static_cast<float>(sum / static_cast<double>(weight.size())));
+}
+
+void Trainer::raise_sh_degree() {
+  if (gaussians_.sh_degree >= options_.sh_degree) return;
+  const auto from = static_cast<std::size_t>(gaussians_.sh_count());
+  for (DeviceGaussians* g : {&gaussians_, &moments_.first, &moments_.second}) {
+    ++g->sh_degree;
+    g->sh.upload(backend_, with_more_coefficients(g->sh.download(backend_), from,
+                                                  static_cast<std::size_t>(g->sh_count())));
+  }
+}
+
+void Trainer::refine() {
+  if (schedule_.refines_at(state_.step)) {
+    const DensityInput input = download_density_input(backend_, gaussians_, statistics_);
+    Random random(stream_seed(options_.seed, Stream::kDensity), state_.density_counter);
+    DensityPlan plan =
+        options_.strategy == Strategy::kMcmc
+            ? plan_mcmc(input, options_, random)
+            : plan_adc(input, options_, extent_, schedule_.prunes_large_at(state_.step), random);
+    state_.density_counter = random.counter();
+    if (plan.size() == 0)
+      throw Error(
+          "every Gaussian was pruned; the cameras or photos of this scene cannot be right, see stipple "
+          "check");
+    sort_along_curve(plan);
+    carry_out(backend_, plan, gaussians_, moments_);
+    statistics_.sum.resize_zero(backend_, gaussians_.size());
+  }
+  if (schedule_.resets_opacity_at(state_.step)) reset_opacities(backend_, options_, gaussians_, moments_);
+}
+
+}  // namespace stipple

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// From photographs to Gaussians, one view a step. The same on every backend; on one, the same seed gives the
+// same bits.
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "stipple/backend/backend.h"
+#include "stipple/core/random.h"
+#include "stipple/scene/photo_cache.h"
+#include "stipple/scene/scene.h"
+#include "stipple/train/schedule.h"
+#include "stipple/train/train_options.h"
+
+namespace stipple {
+
+enum class Stage { kPhoto, kProject, kBin, kBlend, kLoss, kBlendBackward, kOptimize, kRefine, kCount };
+constexpr std::array<const char*, static_cast<std::size_t>(Stage::kCount)> kStageNames = {
+    "photo", "project", "bin", "blend", "loss", "blend_backward", "project_backward_optimize", "refine"};
+using StageTimes = std::array<double, static_cast<std::size_t>(Stage::kCount)>;  // ms
+
+struct StepReport {
+  int step = 0;
+  float loss = 0;
+  double psnr = 0;  // of this view
+  std::size_t gaussian_count = 0;
+  StageTimes ms{};
+  bool was_skipped = false;  // something was not finite: nothing was changed
+  int skipped_in_a_row = 0;
+};
+
+class Trainer {
+ public:
+  // The scene must outlive it.
+  Trainer(Backend& backend, const Scene& scene, const TrainOptions& options);
+
+  StepReport step();
+  bool done() const { return state_.step >= schedule_.last_step(); }
+  int steps_done() const { return state_.step; }
+  int skipped_count() const { return state_.skipped; }
+  const Schedule& schedule() const { return schedule_; }
+  const TrainOptions& options() const { return options_; }
+
+  const DeviceGaussians& device_gaussians() const { return gaussians_; }
+  Gaussians gaussians() const { return download(backend_, gaussians_); }
+  PhotoCache& photos() { return photos_; }
+  RenderOptions render_options() const;  // as in evaluation: over the plain background
+
+  // Everything that the steps to come depend on, in one file that appears whole or not at all; restore() then
+  // goes on with the same bits. It must be of the same scene and options. Errors leave the trainer as it was.
+  void save(const std::filesystem::path& path) const;
+  void restore(const std::filesystem::path& path);
+
+ private:
+  struct State {  // what is not on the device
+    int step = 0, adam_step = 0, skipped = 0, skipped_in_a_row = 0;
+    std::uint64_t view_counter = 0, density_counter = 0, background_counter = 0;  // of random numbers
+    std::vector<std::uint32_t> order;                                             // of views in this epoch
+    std::uint32_t position = 0;                                                   // in it
+  };
+  class Clock;
+
+  std::size_t next_view();
+  void shuffle();
+  void load_target(std::size_t view);
+  View view_of(std::size_t view);
+  bool update(const View& view, StepReport& report, Clock& clock);
+  void raise_sh_degree();
+  void refine();
+  void note_skip(StepReport& report);
+
+  Backend& backend_;
+  const Scene& scene_;
+  TrainOptions options_;
+  std::vector<std::size_t> views_;  // to train on
+  float extent_;
+  Schedule schedule_;
+  PhotoCache photos_;
+  State state_;
+
+  DeviceGaussians gaussians_;
+  AdamMoments moments_;
+  DensityStatistics statistics_;
+
+  // What a step leaves behind for the next to reuse.
+  LossTarget target_;
+  float mean_weight_ = 1;  // of the target's pixels
+  Projection projection_;
+  TileBins bins_;
+  Frame frame_;
+  FrameGradient dL_dframe_;
+  SplatGradient dL_dsplat_;
+};
+
+}  // namespace stipple
