@@ -56,7 +56,10 @@ class Plot {
     draw_legend();
     draw_grid();
     for (const PlotSeries& s : options_.series)
-      s.style == PlotSeries::Style::kLine ? draw_line(s) : draw_dots(s);
+      if (s.style == PlotSeries::Style::kLine)
+        draw_line(s);
+      else
+        draw_dots(s);
     return canvas_.image();
   }
 
