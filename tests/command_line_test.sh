@@ -18,7 +18,7 @@ says() { grep -qF -- "$1" stdout; }
 
 run --help
 check "--help succeeds" status_is 0
-for command in sfm fit render info devices; do
+for command in sfm fit render eval compare info devices; do
   check "--help names $command" says "$command"
   run $command --help; check "$command --help succeeds" status_is 0
   run --help

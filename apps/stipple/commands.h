@@ -14,6 +14,8 @@ void add_sfm(CLI::App& app);
 void add_check(CLI::App& app);
 void add_fit(CLI::App& app);
 void add_render(CLI::App& app);
+void add_eval(CLI::App& app);
+void add_compare(CLI::App& app);
 void add_info(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_synth(CLI::App& app);

@@ -9,6 +9,7 @@
 #include "apps/stipple/commands.h"
 #include "apps/stipple/interrupt.h"
 #include "apps/stipple/progress.h"
+#include "stipple/core/canvas.h"
 #include "stipple/core/error.h"
 #include "stipple/core/sample_picture.h"
 #include "stipple/io/camera_file.h"
@@ -43,15 +44,10 @@ void prepare_folder(const std::filesystem::path& folder) {
 
 Image side_by_side(const Image& left, const Image& right) {
   constexpr int kGap_px = 8;
-  Image both(left.width_px + kGap_px + right.width_px, left.height_px, 3);
-  std::fill(both.values.begin(), both.values.end(), 1.0f);
-  for (int y = 0; y < left.height_px; ++y)
-    for (int x = 0; x < left.width_px; ++x)
-      for (int c = 0; c < 3; ++c) {
-        both.at(x, y, c) = left.at(x, y, c);
-        both.at(left.width_px + kGap_px + x, y, c) = right.at(x, y, c);
-      }
-  return both;
+  Canvas both(left.width_px + kGap_px + right.width_px, left.height_px, {1, 1, 1});
+  both.picture(0, 0, left);
+  both.picture(left.width_px + kGap_px, 0, right);
+  return both.image();
 }
 
 void run_fit(const FitArguments& a) {

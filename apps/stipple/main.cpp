@@ -26,6 +26,8 @@ int run(int argc, char** argv) {
   add_check(app);
   add_fit(app);
   add_render(app);
+  add_eval(app);
+  add_compare(app);
   add_info(app);
   add_devices(app);
   add_synth(app);

@@ -26,10 +26,14 @@ RenderedImages download_frame(const Backend& backend, const Frame& frame) {
 }
 
 RenderedImages render(Backend& backend, const Gaussians& gaussians, const View& view) {
+  return render(backend, upload(backend, gaussians), view);
+}
+
+RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const View& view) {
   Projection projection;
   TileBins bins;
   Frame frame;
-  backend.project(upload(backend, gaussians), {}, view, projection);
+  backend.project(gaussians, {}, view, projection);
   backend.bin(projection, view, bins);
   backend.blend(projection, bins, view, frame);
   return download_frame(backend, frame);

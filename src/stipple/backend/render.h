@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One picture, from host values to host values: for programs that render and do not train.
+// One picture as host values: for programs that render, and for looking at what is being trained.
 #include "stipple/backend/backend.h"
 #include "stipple/core/image.h"
 
@@ -13,6 +13,7 @@ struct RenderedImages {
 };
 
 RenderedImages render(Backend& backend, const Gaussians& gaussians, const View& view);
+RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const View& view);
 
 // The device's planes as interleaved host images.
 RenderedImages download_frame(const Backend& backend, const Frame& frame);

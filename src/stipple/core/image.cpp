@@ -89,16 +89,21 @@ Image shrink_to(const Image& image, int max_side_px) {
   return small;
 }
 
-double psnr(const Image& a, const Image& b) {
+double psnr(const Image& a, const Image& b, std::span<const std::uint8_t> weight) {
   assert(a.width_px == b.width_px && a.height_px == b.height_px && a.channel_count == b.channel_count);
-  double sum = 0;
+  assert(weight.empty() || weight.size() == a.pixel_count());
+  const std::size_t channels = static_cast<std::size_t>(a.channel_count);
+  double sum = 0, count = 0;
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     const double difference = static_cast<double>(clamp(a.values[i], 0.0f, 1.0f)) -
                               static_cast<double>(clamp(b.values[i], 0.0f, 1.0f));
-    sum += difference * difference;
+    const double w = weight.empty() ? 1.0 : weight[i / channels];
+    sum += w * difference * difference;
+    count += w;
   }
+  if (count == 0) return std::numeric_limits<double>::quiet_NaN();
   if (sum == 0) return std::numeric_limits<double>::infinity();
-  return -10 * std::log10(sum / static_cast<double>(a.values.size()));
+  return -10 * std::log10(sum / count);
 }
 
 }  // namespace stipple

@@ -2,6 +2,8 @@
 #pragma once
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "stipple/math/vec.h"
@@ -41,7 +43,8 @@ Image to_rgb(const Image& image, Vec3f background = {0, 0, 0});
 // that is small enough comes back as it is.
 Image shrink_to(const Image& image, int max_side_px);
 
-// Peak signal-to-noise ratio in dB of values clamped to [0, 1]; infinite when they are equal.
-double psnr(const Image& a, const Image& b);
+// Peak signal-to-noise ratio in dB of values clamped to [0, 1]; infinite when they are equal. A pixel counts
+// by its weight, in any unit; no weights: all alike. Not a number when no pixel counts.
+double psnr(const Image& a, const Image& b, std::span<const std::uint8_t> weight = {});
 
 }  // namespace stipple

@@ -122,6 +122,14 @@ TEST(Image, PsnrSumsInDouble) {
   EXPECT_NEAR(psnr(a, b), -10 * std::log10(expected), 1e-9);
 }
 
+TEST(Image, PsnrCountsPixelsByWeight) {
+  const Image a = filled(2, 1, 2, {0, 0, 0, 0}), b = filled(2, 1, 2, {0.5f, 0.5f, 1, 1});
+  const std::vector<std::uint8_t> both = {30, 10}, first = {7, 0}, none = {0, 0};
+  EXPECT_NEAR(psnr(a, b, both), -10 * std::log10((3 * 0.25 + 1) / 4), 1e-12);
+  EXPECT_NEAR(psnr(a, b, first), -10 * std::log10(0.25), 1e-12);
+  EXPECT_TRUE(std::isnan(psnr(a, b, none)));
+}
+
 #ifndef NDEBUG
 TEST(ImageDeathTest, PsnrNeedsEqualSizes) { EXPECT_DEATH(psnr(Image(2, 1, 1), Image(1, 2, 1)), "width_px"); }
 #endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// stipple eval: how well a model shows the photos that it was not trained on.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "apps/stipple/commands.h"
+#include "apps/stipple/progress.h"
+#include "apps/stipple/run_folder.h"
+#include "apps/stipple/table.h"
+#include "stipple/core/error.h"
+#include "stipple/io/image_file.h"
+#include "stipple/io/output_file.h"
+#include "stipple/io/ply.h"
+#include "stipple/train/contact_sheet.h"
+
+namespace stipple {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kPhotoBytes = std::size_t{1} << 30;  // of decoded photos, at most
+constexpr const char* kGiveScene = "give the scene's folder as second argument";
+
+struct EvalArguments {
+  std::string run, scene, sheet, backend = "best";
+  bool train = false, json = false;
+};
+
+struct Subject {  // what is looked at, and where to
+  fs::path model, sheet;
+  RunOptions options;
+};
+
+Subject subject_of_model(const EvalArguments& a) {
+  if (a.scene.empty()) throw Error(fmt::format("{}: a model does not name its scene; {}", a.run, kGiveScene));
+  Subject subject{a.run, a.sheet, {}};
+  subject.options.scene = a.scene;
+  return subject;
+}
+
+Subject subject_of_run(const EvalArguments& a) {
+  const fs::path folder = a.run;
+  check_run_folder(folder);
+  Subject subject{
+      folder / "model.ply", a.sheet.empty() ? folder / "contact_sheet.png" : fs::path(a.sheet), {}};
+  if (!fs::exists(subject.model))
+    throw Error(fmt::format("{}: there is no model.ply in it; train until one is saved", a.run));
+  subject.options = load_run_options(folder);
+  if (!a.scene.empty()) subject.options.scene = a.scene;
+  if (!fs::exists(subject.options.scene))
+    throw Error(
+        fmt::format("{}: its scene is not at {}; {}", a.run, subject.options.scene.string(), kGiveScene));
+  if (!a.train && !subject.options.held_out_tests)
+    fmt::print(stderr, "warning: {} was trained on its test views too, without --eval\n", a.run);
+  return subject;
+}
+
+std::vector<std::size_t> views_to_show(const Scene& scene, bool train) {
+  const std::vector<std::size_t> which = train ? scene.train_views() : scene.test_views();
+  if (which.empty())
+    throw Error(fmt::format("{}: it has no {} views; {} --train", scene.path.string(),
+                            train ? "training" : "test", train ? "leave out" : "use"));
+  return which;
+}
+
+// Photos with transparency were put on the colour that the model has to have behind it.
+RenderOptions render_options(const RunOptions& run) {
+  RenderOptions options;
+  if (run.scene_options.alpha == AlphaUse::kWhite) options.background = {1, 1, 1};
+  options.antialiased = run.antialiased;
+  return options;
+}
+
+void print_scores(const Evaluation& evaluation) {
+  std::vector<std::vector<std::string>> rows = {{"view", "PSNR", "SSIM"}};
+  const auto add = [&](const std::string& name, double psnr, double ssim) {
+    rows.push_back({name, format_number(psnr, 2), format_number(ssim, 4)});
+  };
+  for (const ViewScore& v : evaluation.views) add(v.name, v.psnr, v.ssim);
+  add("mean", evaluation.psnr, evaluation.ssim);
+  print_table(rows);
+}
+
+void print_json(const Subject& subject, const EvalArguments& a, const Evaluation& evaluation) {
+  nlohmann::ordered_json out;
+  out["model"] = subject.model.string();
+  out["scene"] = subject.options.scene.string();
+  out["split"] = a.train ? "train" : "test";
+  out["psnr"] = evaluation.psnr;
+  out["ssim"] = evaluation.ssim;
+  out["views"] = nlohmann::ordered_json::array();
+  for (const ViewScore& v : evaluation.views)
+    out["views"].push_back({{"name", v.name}, {"psnr", v.psnr}, {"ssim", v.ssim}});
+  // Names may hold bytes that are no UTF-8.
+  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void run_eval(const EvalArguments& a) {
+  const Subject subject = fs::path(a.run).extension() == ".ply" ? subject_of_model(a) : subject_of_run(a);
+  if (!subject.sheet.empty()) OutputFile::check(subject.sheet);
+  const Scene scene = load_scene(subject.options.scene, subject.options.scene_options);
+  const std::vector<std::size_t> which = views_to_show(scene, a.train);
+  const auto backend = make_backend(a.backend);
+  const DeviceGaussians gaussians = upload(*backend, load_ply(subject.model));
+  const RenderOptions options = render_options(subject.options);
+  PhotoCache photos(scene.views, kPhotoBytes);
+
+  Progress progress(static_cast<int>(which.size()));
+  const Evaluation evaluation =
+      evaluate(*backend, gaussians, scene.views, which, photos, options,
+               [&](std::size_t done) { progress.update(static_cast<int>(done), "views"); });
+  progress.finish(static_cast<int>(which.size()), "views");
+  if (a.json)
+    print_json(subject, a, evaluation);
+  else
+    print_scores(evaluation);
+  if (!subject.sheet.empty())
+    save_png(contact_sheet(*backend, gaussians, scene.views, which, evaluation, photos, options),
+             subject.sheet);
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app) {
+  auto a = std::make_shared<EvalArguments>();
+  CLI::App* command = app.add_subcommand("eval", "Compare a model with the photos of its test views");
+  command->add_option("run", a->run, "folder of a training run, or a model (.ply)")->required();
+  command->add_option("scene", a->scene, "folder of the scene; a run's own if not given");
+  command->add_option("-o,--output", a->sheet,
+                      "renders beside photos, as .png; contact_sheet.png in the run's folder if not given");
+  command->add_flag("--train", a->train, "the training views instead of the test views");
+  command->add_flag("--json", a->json, "print the scores as JSON");
+  command->add_option("--backend", a->backend, "cpu or best")->capture_default_str();
+  command->callback([a] { run_eval(*a); });
+}
+
+}  // namespace stipple

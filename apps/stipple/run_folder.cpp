@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stipple/run_folder.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "apps/stipple/scene_options.h"
+#include "stipple/core/error.h"
+#include "stipple/io/input_file.h"
+
+namespace stipple {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using nlohmann::json;
+
+std::string read_text(const fs::path& path) {
+  InputFile file(path);
+  const std::span<const std::byte> bytes = file.take_rest();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Null when the text is anything but one whole object.
+json parse_object(std::string_view text) {
+  json parsed = json::parse(text.begin(), text.end(), nullptr, false);
+  return parsed.is_object() ? parsed : json();
+}
+
+json load_object(const fs::path& path) {
+  json object = parse_object(read_text(path));
+  if (object.is_null())
+    throw Error(fmt::format("{}: it is not a whole JSON object; train again to replace it", path.string()));
+  return object;
+}
+
+// A value of the wrong type is as good as none: the file may be from another version.
+template <class T>
+T value_or(const json& object, const char* field, T otherwise) {
+  const auto found = object.find(field);
+  if (found == object.end()) return otherwise;
+  try {
+    return found->get<T>();
+  } catch (const json::exception&) {
+    return otherwise;
+  }
+}
+
+json object_in(const json& object, const char* field) { return value_or(object, field, json::object()); }
+
+RunPoint point_of(const json& object) {
+  RunPoint point;
+  point.step = value_or(object, "step", kUnknown);
+  point.seconds = value_or(object, "seconds", kUnknown);
+  point.gaussians = value_or(object, "gaussians", kUnknown);
+  point.psnr = value_or(object, "psnr", kUnknown);
+  point.ssim = value_or(object, "ssim", kUnknown);
+  return point;
+}
+
+template <class T>
+void read_whole(const json& object, const char* field, double low, double high, const fs::path& file, T& to) {
+  const double value = value_or(object, field, static_cast<double>(to));
+  if (!(low <= value && value <= high))
+    throw Error(fmt::format("{}: \"{}\" must be from {} to {}", file.string(), field, low, high));
+  to = static_cast<T>(value);
+}
+
+SceneOptions scene_options_of(const json& object, const fs::path& file) {
+  SceneOptions options;
+  read_whole(object, "max_resolution", 0, kMaxResolutionPx, file, options.max_resolution_px);
+  read_whole(object, "downscale", 1, kMaxDownscale, file, options.downscale);
+  read_whole(object, "random_points", 1, kMaxRandomPoints, file, options.random_point_count);
+  options.images = value_or(object, "images", std::string());
+  const std::string alpha = value_or(object, "alpha", std::string("weight"));
+  const auto use = alpha_uses().find(alpha);
+  if (use == alpha_uses().end())
+    throw Error(fmt::format("{}: \"alpha\" must be weight, white or black", file.string()));
+  options.alpha = use->second;
+  return options;
+}
+
+}  // namespace
+
+void check_run_folder(const fs::path& folder) {
+  if (!fs::is_directory(folder))
+    throw Error(fmt::format("{}: no such folder; give one that stipple train has written", folder.string()));
+}
+
+RunOptions load_run_options(const fs::path& folder) {
+  const fs::path file = folder / "options.json";
+  const json object = load_object(file);
+  const json train = object_in(object, "train");
+  RunOptions options;
+  options.scene = value_or(object, "scene", std::string());
+  options.scene_options = scene_options_of(object_in(object, "scene_options"), file);
+  options.antialiased = value_or(train, "antialiased", false);
+  options.held_out_tests = value_or(train, "eval", false);
+  return options;
+}
+
+RunLog load_run_log(const fs::path& folder) {
+  RunLog log;
+  const fs::path file = folder / "log.jsonl";
+  if (!fs::exists(file)) return log;
+  const std::string text = read_text(file);
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.empty()) continue;
+    const json object = parse_object(line);
+    if (object.contains("step") && object["step"].is_number())
+      log.points.push_back(point_of(object));
+    else
+      ++log.bad_line_count;
+  }
+  return log;
+}
+
+RunMetrics load_run_metrics(const fs::path& folder) {
+  RunMetrics metrics;
+  const fs::path file = folder / "metrics.json";
+  if (!fs::exists(file)) return metrics;
+  const json object = load_object(file);
+  metrics.end = point_of(object);
+  metrics.end.step = value_or(object, "steps", kUnknown);
+  metrics.peak_memory_bytes = value_or(object, "peak_memory_bytes", kUnknown);
+  for (const json& evaluation : value_or(object, "evaluations", json::array()))
+    metrics.evaluations.push_back(point_of(evaluation));
+  return metrics;
+}
+
+}  // namespace stipple

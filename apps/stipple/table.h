@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+namespace stipple {
+
+// Prints rows of cells in columns: the first to the left, numbers to the right.
+void print_table(const std::vector<std::vector<std::string>>& rows);
+
+// A number for people: "-" when it is not known.
+std::string format_number(double value, int digits);
+
+}  // namespace stipple

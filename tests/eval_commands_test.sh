@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# eval_commands_test.sh STIPPLE: eval and compare for real, on a small scene and on runs' folders made here: what they print,
+# the pictures they leave, and each way of being given something wrong.
+set -u
+stipple=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+check() { # check WHAT CONDITION...: the condition is a command
+  local what=$1; shift
+  if "$@"; then echo "ok: $what"; else echo "FAILED: $what"; failures=$((failures + 1)); cat stdout stderr; fi
+}
+run() { "$stipple" "$@" >stdout 2>stderr; status=$?; }
+status_is() { [ "$status" = "$1" ]; }
+one_line_with() { [ "$(wc -l <stderr)" = 1 ] && grep -qF -- "$1" stderr; }
+says() { grep -qF -- "$1" stdout; }
+warns() { grep -qF -- "$1" stderr; }
+is_png() { [ "$(head -c 4 "$1" | tail -c 3)" = PNG ]; }
+size_of() { od -An -tu1 -j16 -N8 "$1" | awk '{print $3 * 256 + $4 "x" $7 * 256 + $8}'; }
+
+"$stipple" synth -o scene --views 12 --size 64x48 >/dev/null 2>&1 || exit 1
+"$stipple" fit --builtin --gaussians 50 --steps 5 -o fit >/dev/null 2>&1 || exit 1
+
+options() { # options SCENE MAX_RESOLUTION EVAL
+  echo '{"version": "0.1.0", "backend": "cpu", "machine": "any", "scene": "'"$1"'",
+         "scene_options": {"max_resolution": '"$2"', "downscale": 1, "images": "", "alpha": "weight", "random_points": 1000},
+         "train": {"steps": 200, "seed": 1, "eval": '"$3"'}}'
+}
+mkdir -p run other old/run
+cp fit/model.ply run/
+options "$work/scene" 1600 true >run/options.json
+cat >run/log.jsonl <<'END'
+{"step": 100, "seconds": 3.5, "loss": 0.08, "psnr": 21.5, "gaussians": 1000, "ms": {"project": 0.3}}
+{"step": 150, "seconds": 5.0, "lo
+not JSON at all
+
+[1, 2, 3]
+{"seconds": 6}
+{"step": 200, "seconds": 7.25, "loss": 0.05, "psnr": null, "gaussians": 1500}
+{"step": 300, "seconds": 9.0, "psnr": 25
+END
+cat >run/metrics.json <<'END'
+{"steps": 300, "gaussians": 1800, "seconds": 9.5, "peak_memory_bytes": 123456789,
+ "evaluations": [{"step": 100, "seconds": 3.5, "gaussians": 1000, "psnr": 20.0, "ssim": 0.7, "views": []},
+                 {"step": 300, "seconds": 9.5, "gaussians": 1800, "psnr": 24.321, "ssim": 0.81234, "views": []}]}
+END
+sed 's/"psnr": 2/"psnr": 3/' run/log.jsonl | grep gaussians >other/log.jsonl
+cp other/log.jsonl old/run/
+
+run eval run
+check "eval succeeds" status_is 0
+check "eval has a row for each test view, and the mean last" \
+  [ "$(awk '{print $1}' stdout | xargs)" = "view 0001.png 0009.png mean" ]
+check "the mean is the mean" awk 'NR == 2 || NR == 3 {p += $2; s += $3}
+  $1 == "mean" {exit !((p / 2 - $2)^2 < 1e-3 && (s / 2 - $3)^2 < 1e-6)}' stdout
+check "eval leaves a contact sheet" is_png run/contact_sheet.png
+check "two rows of three pictures" [ "$(size_of run/contact_sheet.png)" = 1008x624 ]
+run eval run --json -o sheet.png
+check "eval --json succeeds" status_is 0
+check "eval --json names the split" says '"split": "test"'
+check "eval --json names views" says '"name": "0009.png"'
+check "eval -o says where" cmp sheet.png run/contact_sheet.png
+run eval run --train -o train.png
+check "--train shows the ten others" [ "$(wc -l <stdout)" = 12 ]
+run eval fit/model.ply scene
+check "eval of a model succeeds" status_is 0
+check "eval of a model shows the test views" says "0009.png"
+check "eval of a model leaves no picture unasked" [ "$(ls fit scene | grep -c contact)" = 0 ]
+
+run eval fit/model.ply
+check "a model without a scene fails" status_is 1
+check "a model without a scene: the way out" one_line_with "give the scene's folder as second argument"
+run eval nowhere
+check "no run fails" status_is 1
+check "no run is named" one_line_with "nowhere: no such folder"
+run eval other
+check "a run without a model fails" status_is 1
+check "a run without a model: it says so" one_line_with "other: there is no model.ply"
+run eval run -o nowhere/sheet.png
+check "a sheet that cannot be written fails" one_line_with "nowhere/sheet.png"
+run eval run --backend abacus
+check "an unknown backend fails" one_line_with "it has cpu"
+mv scene moved
+run eval run
+check "a scene that was moved fails" status_is 1
+check "a scene that was moved: the way out" one_line_with "scene; give the scene's folder as second argument"
+run eval run moved
+check "the scene may be given" status_is 0
+options "$work/moved" 32 false >run/options.json
+run eval run
+check "the run's options for photos are used" status_is 0
+check "smaller photos have other scores" [ "$(cmp -s sheet.png run/contact_sheet.png; echo $?)" = 1 ]
+check "test views that were trained on are told" warns "trained on its test views"
+options "$work/moved" -5 true >run/options.json
+run eval run
+check "an option out of range fails" one_line_with '"max_resolution" must be from 0'
+echo '{"scene": ' >run/options.json
+run eval run
+check "cut options fail" status_is 1
+check "cut options are named" one_line_with "run/options.json"
+
+run compare run/ other
+check "compare succeeds" status_is 0
+check "compare: the run with metrics" grep -qE '^run +300 +1800 +9\.5 +118 MiB +24\.32 +0\.8123$' stdout
+check "compare: the run without, as far as its log" grep -qE '^other +200 +1500 +7\.2 +- +- +-$' stdout
+check "compare counts damaged lines" one_line_with "run/log.jsonl: lines left out because they are cut or damaged: 5"
+run compare run other --json -o compare.png
+check "compare --json succeeds" status_is 0
+check "compare --json has the numbers" says '"peak_memory_bytes": 123456789,'
+check "compare --json: unknown is null" says '"ssim": null'
+check "compare -o leaves a picture" is_png compare.png
+run compare run old/run
+check "runs of one name go by their paths" grep -qE '^old/run +200' stdout
+run compare other nowhere
+check "compare with no run fails" status_is 1
+check "compare with no run: it is named" one_line_with "nowhere"
+mkdir empty
+run compare empty
+check "an empty folder is no run" one_line_with "empty: there is no log.jsonl"
+echo '{"steps": 3' >other/metrics.json
+run compare other
+check "cut metrics fail" one_line_with "other/metrics.json"
+run compare
+check "compare of nothing is a misuse" status_is 2
+
+echo "$failures failures"
+[ $failures = 0 ]
