@@ -40,13 +40,14 @@ std::optional<std::string> parse_not_negative(const std::string& text, T& value)
   return {};
 }
 
+// Up to 2^63 - 1, which every reader of JSON takes.
 template <class T>
 std::optional<std::string> parse_count(const std::string& text, T& value) {
-  T parsed{};
-  if (!parse_whole(text, parsed) || parsed > static_cast<T>(std::numeric_limits<std::int64_t>::max()) ||
-      std::cmp_less(parsed, 0))
+  std::int64_t parsed = 0;
+  if (!parse_whole(text, parsed) || parsed < 0 ||
+      static_cast<std::uint64_t>(parsed) > static_cast<std::uint64_t>(std::numeric_limits<T>::max()))
     return fmt::format("'{}' is not a whole number from 0 on", text);
-  value = parsed;
+  value = static_cast<T>(parsed);
   return {};
 }
 

@@ -65,9 +65,9 @@ void RunWriter::resume_at(int step) {
   file.write(kept);
   file.commit();
   std::ifstream metrics(folder_ / "metrics.json");
-  const json parsed = json::parse(metrics, nullptr, false);
+  const ordered_json parsed = ordered_json::parse(metrics, nullptr, false);
   if (!parsed.is_object() || !parsed.contains("evaluations")) return;
-  for (const json& e : parsed["evaluations"])
+  for (const ordered_json& e : parsed["evaluations"])
     if (e.value("step", 0) <= step) evaluations_.push_back(e);
 }
 
