@@ -7,6 +7,7 @@
 #include <set>
 
 #include "stipple/core/error.h"
+#include "stipple/scene/followed_views.h"
 
 namespace stipple {
 
@@ -30,7 +31,7 @@ int even_side(int side_px) { return std::max(side_px - side_px % 2, 2); }
 
 }  // namespace
 
-std::vector<SceneView> views_to_follow(const Scene& scene) {
+std::vector<SceneView> followed_views(const Scene& scene) {
   if (scene.views.empty())
     throw Error(fmt::format("{}: there are no cameras to follow; add photos", scene.path.string()));
   std::vector<SceneView> views;

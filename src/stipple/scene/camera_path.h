@@ -14,11 +14,11 @@ struct PathFrame {
   Camera camera;
 };
 
-// A closed loop that looks at the middle of what the cameras look at, upright, from their median distance,
-// with the median camera's field of view. Where they went all around it, which is when no gap between
-// neighbours, seen from the middle, is wider than 90 degrees, it is a circle at their median elevation. Else
-// it is an ellipse in azimuth and elevation within the range of most cameras: behind an arc is what no photo
-// shows. Error when the cameras look outwards: there is nothing to fly around.
+// A closed loop that looks at the middle of what the cameras look at, upright, from as far away as the
+// cameras on that side, with the median camera's field of view. Where they went all around it, which is when
+// no gap between neighbours, seen from the middle, is wider than 90 degrees, so does the loop, at their
+// median elevation. Else it is an ellipse in azimuth and elevation within the range of most cameras: behind
+// an arc is what no photo shows. Error when the cameras look outwards: there is nothing to fly around.
 std::vector<PathFrame> orbit_path(const Scene& scene, int frame_count);
 
 // Through all cameras in name order, or from each to the nearest that is left where the names jump around:
@@ -32,11 +32,5 @@ std::vector<PathFrame> photo_path(const Scene& scene);
 // The camera for pictures of another size. Pixels stay as square as they are: what no longer fits is cut off
 // at both sides, so that nothing comes into view that was not there.
 Camera resized(const Camera& camera, int width_px, int height_px);
-
-// For those that make paths: the views that flights follow, and the camera with the median field of view
-// among them, with even sides, as video wants them.
-std::vector<SceneView> views_to_follow(const Scene& scene);
-Camera median_camera(const std::vector<SceneView>& views);
-std::string frame_name(int index);  // 0: "0001.png"
 
 }  // namespace stipple

@@ -117,6 +117,16 @@ TEST(OrbitPath, AnArcAcrossTheWrapOfAngles) {
   for (const PathFrame& f : orbit_path(scene, 40)) EXPECT_LT(center_of(f.camera).x, kFocus.x - 3);
 }
 
+TEST(OrbitPath, IsAnOvalWhereThePhotosAre) {
+  Scene scene;
+  for (int i = 0; i < 60; ++i) {
+    const float a = kTurn * static_cast<float>(i) / 60;
+    scene.views.push_back(view_at(kFocus + Vec3f(5 * std::cos(a), 3 * std::sin(a), 1)));
+  }
+  const auto frames = orbit_path(scene, 50);
+  for (const SceneView& v : scene.views) EXPECT_LT(nearest_frame(frames, v.camera), 0.6f);
+}
+
 TEST(OrbitPath, IsUprightFromAnyWorldFrame) {
   for (const PathFrame& f : orbit_path(ring(30), 10))
     EXPECT_NEAR(axis_of(f.camera).z, -1 / std::sqrt(17.0f), 1e-2f);

@@ -5,6 +5,7 @@
 
 #include "stipple/core/quantile.h"
 #include "stipple/scene/camera_path.h"
+#include "stipple/scene/followed_views.h"
 #include "stipple/scene/pose.h"
 #include "stipple/scene/random_points.h"
 
@@ -208,7 +209,7 @@ double depth_of(const std::vector<SceneView>& views) {
 
 std::vector<PathFrame> interpolated_path(const Scene& scene, int frame_count) {
   assert(frame_count > 0);
-  const std::vector<SceneView> views = in_order(views_to_follow(scene));
+  const std::vector<SceneView> views = in_order(followed_views(scene));
   const Camera picture = median_camera(views);
   std::vector<PathFrame> frames;
   for (const Key& key : Curve(views, picture, depth_of(views)).places(frame_count))

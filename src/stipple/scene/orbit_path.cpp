@@ -8,6 +8,7 @@
 #include "stipple/core/error.h"
 #include "stipple/core/quantile.h"
 #include "stipple/scene/camera_path.h"
+#include "stipple/scene/followed_views.h"
 #include "stipple/scene/pose.h"
 #include "stipple/scene/random_points.h"
 
@@ -19,6 +20,7 @@ constexpr float kTurn = 6.2831853f;            // rad
 constexpr float kWidestGap = kTurn / 4;        // rad, of a capture that went all around
 constexpr float kSteepest = 1.4f;              // rad: at the pole itself no way is up
 constexpr float kFewest = 0.1f, kMost = 0.9f;  // the share of cameras that bounds the ellipse
+constexpr float kNearness = 24;                // 1/rad^2: cameras 12 degrees to the side still count
 constexpr float kTowards = 0.5f;               // cosine to the focus of a camera that looks at it
 
 struct Polar {
@@ -68,15 +70,14 @@ Gap widest_gap(std::vector<float> azimuths) {
   return widest;
 }
 
-// The loop's ellipse in azimuth and elevation.
+// The way around the focus, in azimuth and elevation.
 class Loop {
  public:
-  explicit Loop(const std::vector<Polar>& cameras) {
-    std::vector<float> azimuths, elevations, distances;
-    for (const Polar& c : cameras) {
+  explicit Loop(std::vector<Polar> cameras) : cameras_(std::move(cameras)) {
+    std::vector<float> azimuths, elevations;
+    for (const Polar& c : cameras_) {
       azimuths.push_back(c.azimuth_rad);
       elevations.push_back(c.elevation_rad);
-      distances.push_back(c.distance);
     }
     const Gap gap = widest_gap(azimuths);
     is_circle_ = gap.width_rad <= kWidestGap;
@@ -84,15 +85,15 @@ class Loop {
       if (a < gap.end_rad) a += kTurn;  // so that the arc is one range
     azimuth_ = range_of(azimuths);
     elevation_ = range_of(elevations);
-    start_rad_ = cameras.front().azimuth_rad;
     median_elevation_rad_ = quantile_of(std::move(elevations), 0.5f);
-    distance_ = quantile_of(std::move(distances), 0.5f);
   }
 
   Polar at(float angle_rad) const {
-    if (is_circle_) return {start_rad_ + angle_rad, median_elevation_rad_, distance_};
-    return {azimuth_.middle + azimuth_.half * std::sin(angle_rad),
-            elevation_.middle + elevation_.half * std::cos(angle_rad), distance_};
+    const float azimuth_rad = is_circle_ ? cameras_.front().azimuth_rad + angle_rad
+                                         : azimuth_.middle + azimuth_.half * std::sin(angle_rad);
+    const float elevation_rad =
+        is_circle_ ? median_elevation_rad_ : elevation_.middle + elevation_.half * std::cos(angle_rad);
+    return {azimuth_rad, elevation_rad, distance_at(azimuth_rad)};
   }
 
  private:
@@ -104,16 +105,31 @@ class Loop {
     return {(low + high) / 2, (high - low) / 2};
   }
 
+  // That of the outer ones among the cameras in this direction, the mean and a standard deviation: people
+  // walk around a long thing on an oval, and what is flown around too closely is flown through.
+  float distance_at(float azimuth_rad) const {
+    double weights = 0, sum = 0, square_sum = 0;
+    for (const Polar& c : cameras_) {
+      const double weight = std::exp(kNearness * (std::cos(c.azimuth_rad - azimuth_rad) - 1));
+      weights += weight;
+      sum += weight * c.distance;
+      square_sum += weight * c.distance * c.distance;
+    }
+    const double mean = sum / weights, variance = square_sum / weights - mean * mean;
+    return static_cast<float>(mean + std::sqrt(std::max(variance, 0.0)));
+  }
+
+  std::vector<Polar> cameras_;
   bool is_circle_ = false;
   Range azimuth_, elevation_;
-  float start_rad_ = 0, median_elevation_rad_ = 0, distance_ = 0;
+  float median_elevation_rad_ = 0;
 };
 
 }  // namespace
 
 std::vector<PathFrame> orbit_path(const Scene& scene, int frame_count) {
   assert(frame_count > 0);
-  const std::vector<SceneView> views = views_to_follow(scene);
+  const std::vector<SceneView> views = followed_views(scene);
   const Globe globe(views);
   if (!globe.is_looked_at_by(views))
     throw Error(
@@ -122,7 +138,7 @@ std::vector<PathFrame> orbit_path(const Scene& scene, int frame_count) {
                     scene.path.string()));
   std::vector<Polar> places;
   for (const SceneView& v : views) places.push_back(globe.polar_of(center_of(v.camera)));
-  const Loop loop(places);
+  const Loop loop(std::move(places));
   Camera camera = median_camera(views);
   std::vector<PathFrame> frames;
   for (int i = 0; i < frame_count; ++i) {
