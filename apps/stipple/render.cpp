@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple render: one picture of a model from one camera.
+// stipple render: one picture of a model from one camera, or many along a path (render_path.h).
 #include "stipple/backend/render.h"
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "apps/stipple/commands.h"
+#include "apps/stipple/render_path.h"
 #include "stipple/core/error.h"
 #include "stipple/io/camera_file.h"
 #include "stipple/io/image_file.h"
@@ -25,6 +26,7 @@ struct RenderArguments {
   std::string model, camera, output, depth, inverse_depth, alpha, backend = "best";
   std::string background = "0,0,0";
   bool antialiased = false;
+  PathArguments path;
 };
 
 bool has_extension(const std::string& path, const char* extension) {
@@ -62,18 +64,14 @@ void check_outputs(const RenderArguments& a) {
   }
 }
 
-void run_render(const RenderArguments& a) {
-  Vec3f background = parse_color(a.background);
+void render_image(const RenderArguments& a, RenderOptions options) {
   check_outputs(a);
-  Camera camera = load_camera(a.camera);
-  Gaussians gaussians = load_ply(a.model);
-  View view{camera, {}};
-  view.options.background = background;
-  view.options.antialiased = a.antialiased;
-  if (!a.depth.empty()) view.options.depth = DepthOutput::kExpected;
-  if (!a.inverse_depth.empty()) view.options.depth = DepthOutput::kInverse;
+  const Camera camera = load_camera(a.camera);
+  const Gaussians gaussians = load_ply(model_file(a.model));
+  if (!a.depth.empty()) options.depth = DepthOutput::kExpected;
+  if (!a.inverse_depth.empty()) options.depth = DepthOutput::kInverse;
 
-  RenderedImages images = render(*make_backend(a.backend), gaussians, view);
+  const RenderedImages images = render(*make_backend(a.backend), gaussians, {camera, options});
   if (has_extension(a.output, ".npy"))
     save_npy(images.color, a.output);
   else
@@ -83,24 +81,38 @@ void run_render(const RenderArguments& a) {
   if (!a.alpha.empty()) save_npy(images.alpha, a.alpha);
 }
 
+void run_render(const RenderArguments& a) {
+  RenderOptions options;
+  options.background = parse_color(a.background);
+  options.antialiased = a.antialiased;
+  if (!a.path.path.empty()) return render_path(a.path, a.model, a.output, options, *make_backend(a.backend));
+  if (a.camera.empty()) throw CLI::RequiredError("--camera or --path");
+  render_image(a, options);
+}
+
 }  // namespace
 
 void add_render(CLI::App& app) {
   auto a = std::make_shared<RenderArguments>();
-  CLI::App* command = app.add_subcommand("render", "Render a model from one camera");
-  command->add_option("model", a->model, "the model, a 3DGS .ply")->required();
+  CLI::App* command = app.add_subcommand("render", "Render a model from one camera, or along a path");
+  command->add_option("model", a->model, "the model, a 3DGS .ply, or a training run's folder")->required();
+  auto* path = add_path_options(*command, a->path);
   command
       ->add_option("--camera", a->camera,
-                   "JSON: width, height, fx, fy, cx, cy, camera_from_world (3x4 or 4x4, row-major)")
-      ->required();
+                   "for one picture, JSON: width, height, fx, fy, cx, cy, camera_from_world (3x4 or 4x4, "
+                   "row-major)")
+      ->excludes(path);
   command
       ->add_option("-o,--output", a->output,
-                   "image.png, or image.npy: float32, height x width x 3, not clamped")
+                   "image.png, or image.npy: float32, height x width x 3, not clamped; of a path: a folder, "
+                   "for frames and video.mp4, or just video.mp4")
       ->required();
   auto* depth = command->add_option("--depth", a->depth, "also write the expected depth as .npy");
-  command->add_option("--inverse-depth", a->inverse_depth, "also write the expected inverse depth as .npy")
-      ->excludes(depth);
-  command->add_option("--alpha", a->alpha, "also write the accumulated alpha as .npy");
+  auto* inverse = command->add_option("--inverse-depth", a->inverse_depth,
+                                      "also write the expected inverse depth as .npy");
+  auto* alpha = command->add_option("--alpha", a->alpha, "also write the accumulated alpha as .npy");
+  inverse->excludes(depth);
+  for (CLI::Option* option : {depth, inverse, alpha}) option->excludes(path);
   command->add_option("--background", a->background, "red,green,blue, each 0 to 1")->capture_default_str();
   command->add_flag("--antialiased", a->antialiased, "dim splats that are smaller than a pixel");
   command->add_option("--backend", a->backend, "cpu or best")->capture_default_str();

@@ -7,7 +7,7 @@
 #include "apps/stipple/commands.h"
 #include "apps/stipple/interrupt.h"
 #include "apps/stipple/sfm/colmap_program.h"
-#include "apps/stipple/sfm/process.h"
+#include "apps/stipple/video.h"
 #include "stipple/core/error.h"
 #include "stipple/scene/colmap.h"
 
@@ -61,13 +61,13 @@ fs::path prepare_work_folder(const fs::path& output) {
   return work;
 }
 
-fs::path find_ffmpeg(const std::string& video) {
-  const fs::path program = find_program("ffmpeg");
+fs::path find_ffmpeg_for(const std::string& video) {
+  const fs::path program = find_ffmpeg();
   if (program.empty())
     throw Error(fmt::format(
-        "ffmpeg is not installed, and {} is a video; install it (Debian, Ubuntu: sudo apt install "
-        "ffmpeg; macOS: brew install ffmpeg) and start again, or give a folder of photos",
-        video));
+        "ffmpeg is not installed, and {} is a video; install it ({}) and start again, or give a folder of "
+        "photos",
+        video, kHowToInstallFfmpeg));
   return program;
 }
 
@@ -114,7 +114,7 @@ void run_sfm(SfmArguments a) {
   check_output(a.output, a.input);
   const fs::path colmap = find_colmap();
   const bool has_video = is_video(a.input);
-  const fs::path ffmpeg = has_video ? find_ffmpeg(a.input) : fs::path();
+  const fs::path ffmpeg = has_video ? find_ffmpeg_for(a.input) : fs::path();
   if (!has_video) find_photos(a.input);  // an Error before anything is made
 
   const fs::path work = prepare_work_folder(a.output);

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/interrupt.h"
+#include "apps/stipple/picture_size.h"
 #include "apps/stipple/progress.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image_file.h"
@@ -26,18 +26,6 @@ struct SynthArguments {
   bool depth = false;
   SynthOptions options;
 };
-
-void parse_size(const std::string& text, SynthOptions& options) {
-  const char *at = text.data(), *end = at + text.size();
-  const auto width = std::from_chars(at, end, options.width_px);
-  const bool has_x = width.ec == std::errc() && width.ptr != end && *width.ptr == 'x';
-  const auto height = has_x ? std::from_chars(width.ptr + 1, end, options.height_px) : width;
-  const auto is_side = [](int side) { return 16 <= side && side <= 16384; };
-  if (!has_x || height.ec != std::errc() || height.ptr != end || !is_side(options.width_px) ||
-      !is_side(options.height_px))
-    throw Error(fmt::format(
-        "--size {}: give width x height in pixels, each from 16 to 16384, such as 640x480", text));
-}
 
 fs::path make_folder(const fs::path& folder) {
   std::error_code error;
@@ -78,7 +66,9 @@ void save_cameras(const SynthArguments& a, const std::vector<SynthView>& views) 
 }
 
 void run_synth(SynthArguments a) {
-  parse_size(a.size, a.options);
+  const PictureSize size = parse_size(a.size);
+  a.options.width_px = size.width_px;
+  a.options.height_px = size.height_px;
   const fs::path images = make_folder(fs::path(a.output) / "images");
   const fs::path depths = a.depth ? make_folder(fs::path(a.output) / "depth") : fs::path();
   const std::vector<SynthView> views = synth_cameras(a.options);

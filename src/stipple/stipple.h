@@ -11,6 +11,7 @@
 #include "stipple/io/image_file.h"
 #include "stipple/io/npy.h"
 #include "stipple/io/ply.h"
+#include "stipple/scene/camera_path.h"
 #include "stipple/scene/check_scene.h"
 #include "stipple/scene/photo_cache.h"
 #include "stipple/scene/scene.h"

@@ -25,6 +25,16 @@ RenderedImages download_frame(const Backend& backend, const Frame& frame) {
   return images;
 }
 
+ModelRenderer::ModelRenderer(Backend& backend, const Gaussians& gaussians)
+    : backend_(backend), gaussians_(upload(backend, gaussians)) {}
+
+RenderedImages ModelRenderer::render(const View& view) {
+  backend_.project(gaussians_, {}, view, projection_);
+  backend_.bin(projection_, view, bins_);
+  backend_.blend(projection_, bins_, view, frame_);
+  return download_frame(backend_, frame_);
+}
+
 RenderedImages render(Backend& backend, const Gaussians& gaussians, const View& view) {
   return render(backend, upload(backend, gaussians), view);
 }

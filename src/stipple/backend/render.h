@@ -12,6 +12,22 @@ struct RenderedImages {
   Image depth;  // 1 channel as asked for in the options, or empty
 };
 
+// Many pictures of one model: it is brought to the device once, and what stages pass on is kept between
+// pictures.
+class ModelRenderer {
+ public:
+  ModelRenderer(Backend& backend, const Gaussians& gaussians);  // the backend must outlive it
+  RenderedImages render(const View& view);
+
+ private:
+  Backend& backend_;
+  DeviceGaussians gaussians_;
+  Projection projection_;
+  TileBins bins_;
+  Frame frame_;
+};
+
+// One picture.
 RenderedImages render(Backend& backend, const Gaussians& gaussians, const View& view);
 RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const View& view);
 

@@ -9,6 +9,7 @@
 
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
+#include "stipple/core/quantile.h"
 #include "stipple/scene/colmap.h"
 #include "stipple/scene/random_points.h"
 #include "stipple/scene/scene_source.h"
@@ -92,7 +93,7 @@ class Doctor {
     const Vec3f middle = median_of(centers);
     std::vector<float> distance;
     for (Vec3f c : centers) distance.push_back(std::sqrt(dot(c - middle, c - middle)));
-    const float typical = median_of(distance);
+    const float typical = quantile_of(distance, 0.5f);
     Dropped far;
     for (std::size_t i = 0; i < distance.size(); ++i)
       if (distance[i] > kFarOutlier * typical && typical > 0) far.add(scene_.views[i].name);
@@ -136,17 +137,12 @@ class Doctor {
     return seen;
   }
 
-  static float median_of(std::vector<float> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-  }
   static Vec3f median_of(const std::vector<Vec3f>& points) {
     Vec3f result;
     for (int k = 0; k < 3; ++k) {
       std::vector<float> values;
       for (const Vec3f& p : points) values.push_back(p[k]);
-      result[k] = median_of(std::move(values));
+      result[k] = quantile_of(std::move(values), 0.5f);
     }
     return result;
   }

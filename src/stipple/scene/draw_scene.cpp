@@ -5,6 +5,7 @@
 
 #include "stipple/core/canvas.h"
 #include "stipple/scene/check_scene.h"
+#include "stipple/scene/pose.h"
 #include "stipple/scene/random_points.h"
 
 namespace stipple {
@@ -16,29 +17,6 @@ constexpr float kCameraShare = 3;            // a panel is at most so much large
 constexpr std::size_t kMaxPoints = 200'000;  // more would only cover each other
 const Vec3f kPaper(1, 1, 1), kFrame(0.75f, 0.75f, 0.75f), kTrain(0.1f, 0.3f, 0.85f),
     kTest(0.95f, 0.45f, 0.05f);
-
-Vec3f normalized(Vec3f v) {
-  const float length = std::sqrt(dot(v, v));
-  return length > 0 ? v * (1 / length) : Vec3f(0, 0, 0);
-}
-
-struct Axes {
-  Vec3f right, up, back;  // of the map; up is what the photos have at their top
-};
-
-// Photos are mostly upright, so their mean "up" is the scene's; right is the way the cameras spread most.
-Axes find_axes(const Scene& scene) {
-  Vec3f up(0, 0, 0);
-  for (const SceneView& v : scene.views) {
-    const Mat3f& r = v.camera.camera_from_world.rotation;
-    up = up - Vec3f(r[0].y, r[1].y, r[2].y);
-  }
-  up = normalized(up);
-  if (dot(up, up) == 0) up = {0, 1, 0};
-  const Vec3f other = std::abs(up.x) < 0.8f ? Vec3f(1, 0, 0) : Vec3f(0, 0, 1);
-  const Vec3f right = normalized(cross(up, other));
-  return {right, up, cross(right, up)};
-}
 
 // The range of one coordinate that holds nearly everything: a few wild points must not shrink the rest.
 struct Range {
@@ -140,7 +118,7 @@ class Panel {
 
 Image draw_scene(const Scene& scene) {
   Canvas canvas(2 * kPanelPx + kGapPx, kPanelPx, kPaper);
-  const Axes axes = find_axes(scene);
+  const Axes axes = upright_axes(scene.views);
   Panel(canvas, 0, axes.right, -axes.back, scene).draw(scene);               // from above
   Panel(canvas, kPanelPx + kGapPx, axes.right, axes.up, scene).draw(scene);  // from the side
   return canvas.image();

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "stipple/io/output_file.h"
+#include "stipple/scene/pose.h"
 #include "stipple/scene/save_scene.h"
 
 namespace stipple {
@@ -16,27 +17,6 @@ namespace fs = std::filesystem;
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
-
-// The quaternion (w, x, y, z), w >= 0, of a rotation: the largest of the four is found first, for the others
-// to be divided by it.
-std::array<double, 4> quaternion_from_rotation(const Mat3f& m) {
-  const auto r = [&m](int row, int column) { return static_cast<double>(m[column][row]); };
-  const double squares[4] = {1 + r(0, 0) + r(1, 1) + r(2, 2), 1 + r(0, 0) - r(1, 1) - r(2, 2),
-                             1 - r(0, 0) + r(1, 1) - r(2, 2), 1 - r(0, 0) - r(1, 1) + r(2, 2)};
-  const double products[4][4] = {{0, r(2, 1) - r(1, 2), r(0, 2) - r(2, 0), r(1, 0) - r(0, 1)},
-                                 {r(2, 1) - r(1, 2), 0, r(1, 0) + r(0, 1), r(0, 2) + r(2, 0)},
-                                 {r(0, 2) - r(2, 0), r(1, 0) + r(0, 1), 0, r(2, 1) + r(1, 2)},
-                                 {r(1, 0) - r(0, 1), r(0, 2) + r(2, 0), r(2, 1) + r(1, 2), 0}};
-  int largest = 0;
-  for (int i = 1; i < 4; ++i)
-    if (squares[i] > squares[largest]) largest = i;
-  const double twice = std::sqrt(squares[largest]);  // of the largest
-  std::array<double, 4> q;
-  for (int i = 0; i < 4; ++i) q[i] = i == largest ? twice / 2 : products[largest][i] / (2 * twice);
-  if (q[0] < 0)
-    for (double& v : q) v = -v;
-  return q;
-}
 
 // As OPENCV, FULL_OPENCV or OPENCV_FISHEYE has it, or PINHOLE where nothing is distorted.
 struct CameraEntry {

@@ -7,6 +7,7 @@
 
 #include "stipple/core/error.h"
 #include "stipple/core/random.h"
+#include "stipple/scene/pose.h"
 #include "stipple/synth/still_life.h"
 #include "stipple/synth/synth.h"
 
@@ -36,18 +37,10 @@ Vec3f jitter(Random& random) {
   return {one(), one(), one()};
 }
 
-// Upright: the camera's y axis has no part that points up.
-RigidTransform look_at(Vec3f from, Vec3f to) {
-  const Vec3f forward = synth::normalized(to - from);
-  const Vec3f right = synth::normalized(cross(forward, Vec3f(0, 0, 1)));
-  const Mat3f rotation = transpose(Mat3f(right, cross(forward, right), forward));
-  return {rotation, -(rotation * from)};
-}
-
 Camera camera_at(Vec3f position, Vec3f target, const SynthOptions& options) {
   const auto width = static_cast<float>(options.width_px), height = static_cast<float>(options.height_px);
   const float focal_px = kFocal * std::max(width, height);
-  return {look_at(position, target),
+  return {look_at(position, target, {0, 0, 1}),
           {focal_px, focal_px},
           {width / 2, height / 2},
           options.width_px,

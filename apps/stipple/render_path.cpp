@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stipple/render_path.h"
+
+#include <fmt/format.h>
+
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "apps/stipple/commands.h"
+#include "apps/stipple/interrupt.h"
+#include "apps/stipple/picture_size.h"
+#include "apps/stipple/progress.h"
+#include "apps/stipple/temporary_folder.h"
+#include "apps/stipple/video.h"
+#include "stipple/backend/render.h"
+#include "stipple/core/error.h"
+#include "stipple/io/image_file.h"
+#include "stipple/io/input_file.h"
+#include "stipple/io/output_file.h"
+#include "stipple/io/ply.h"
+#include "stipple/scene/camera_path.h"
+
+namespace stipple {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxFrameCount = 9999;  // names have four digits, and sort
+
+struct SceneSource {
+  fs::path path;
+  SceneOptions options;
+};
+
+// What a run's options.json says of its scene, as far as cameras depend on it.
+SceneSource read_run(const fs::path& run) {
+  InputFile file(run / "options.json");
+  const auto bytes = file.take_rest();
+  const char* text = reinterpret_cast<const char*>(bytes.data());
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text, text + bytes.size());
+    const nlohmann::json& options = json.at("scene_options");
+    SceneSource source{json.at("scene").get<std::string>(), {}};
+    source.options.max_resolution_px = options.at("max_resolution").get<int>();
+    source.options.downscale = options.at("downscale").get<int>();
+    source.options.images = options.at("images").get<std::string>();
+    return source;
+  } catch (const nlohmann::json::exception&) {
+    throw Error(fmt::format("{}: not what a training run writes; give the scene with --scene and {}",
+                            file.name(), (run / "model.ply").string()));
+  }
+}
+
+Scene load_scene_of(const PathArguments& a, const fs::path& run_or_model) {
+  const bool is_run = fs::is_directory(run_or_model);
+  if (!is_run && a.scene.empty())
+    throw Error(fmt::format(
+        "{}: a path follows the scene's cameras: name the scene with --scene, or give a run's folder",
+        run_or_model.string()));
+  SceneSource source = is_run ? read_run(run_or_model) : SceneSource();
+  if (!a.scene.empty()) source.path = a.scene;
+  return load_scene(source.path, source.options);
+}
+
+std::vector<PathFrame> frames_of(const PathArguments& a, const Scene& scene) {
+  std::vector<PathFrame> frames = a.path == "orbit"         ? orbit_path(scene, a.frame_count)
+                                  : a.path == "interpolate" ? interpolated_path(scene, a.frame_count)
+                                                            : photo_path(scene);
+  if (a.size.empty()) return frames;
+  const PictureSize size = parse_size(a.size);
+  if (size.width_px % 2 != 0 || size.height_px % 2 != 0)
+    throw Error(fmt::format("--size {}: videos have even sides, such as 1280x720", a.size));
+  for (PathFrame& f : frames) f.camera = resized(f.camera, size.width_px, size.height_px);
+  return frames;
+}
+
+bool is_video(const fs::path& output) { return output.extension() == ".mp4"; }
+
+// Before the work, so that a mistake costs no time.
+void check_output(const PathArguments& a, const fs::path& output) {
+  if (output.extension() == ".png" || output.extension() == ".npy")
+    throw Error(
+        fmt::format("{}: --path makes many images: give a folder, or the name of an .mp4", output.string()));
+  if (!is_video(output)) {
+    if (fs::exists(output) && !(fs::is_directory(output) && fs::is_empty(output)))
+      throw Error(fmt::format(
+          "{} is already there, and old frames are not mixed with new ones; give another folder with -o, "
+          "or remove it",
+          output.string()));
+    return;
+  }
+  OutputFile::check(output);
+  if (a.path == "cameras")
+    throw Error(fmt::format("{}: the photos' own cameras make no video; give a folder", output.string()));
+  if (find_ffmpeg().empty())
+    throw Error(fmt::format(
+        "ffmpeg is not installed, and {} is a video; install it ({}) and start again, or give a folder",
+        output.string(), kHowToInstallFfmpeg));
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+}
+
+// A picture is compressed while the next one is rendered. Returns how many were done before an interrupt.
+int render_frames(const std::vector<PathFrame>& frames, const fs::path& folder, const RenderOptions& options,
+                  ModelRenderer& renderer) {
+  Progress progress(static_cast<int>(frames.size()));
+  std::future<void> saved;
+  int done = 0;
+  for (const PathFrame& frame : frames) {
+    if (interrupted()) break;
+    Image image = renderer.render({frame.camera, options}).color;
+    if (saved.valid()) saved.get();
+    const fs::path file = folder / frame.name;
+    make_folder(file.parent_path());
+    saved = std::async(std::launch::async, [image = std::move(image), file] { save_png(image, file); });
+    progress.update(++done, "frames");
+  }
+  if (saved.valid()) saved.get();
+  progress.finish(done, "frames");
+  return done;
+}
+
+void require_all(int done, std::size_t frame_count, const std::string& what_is_there) {
+  if (static_cast<std::size_t>(done) < frame_count)
+    throw Error(fmt::format("interrupted after {} of {} frames; {}", done, frame_count, what_is_there));
+}
+
+void render_video(const std::vector<PathFrame>& frames, const fs::path& video, double frames_per_second,
+                  const RenderOptions& options, ModelRenderer& renderer) {
+  const TemporaryFolder folder(video);
+  const int done = render_frames(frames, folder.path(), options, renderer);
+  require_all(done, frames.size(), "there is no video");
+  const fs::path whole = folder.path() / "video.mp4";
+  encode_video(find_ffmpeg(), folder.path(), frames_per_second, whole);
+  std::error_code error;
+  fs::rename(whole, video, error);
+  if (error) throw Error(fmt::format("cannot write {}: {}", video.string(), error.message()));
+  fmt::print("{}: {} frames\n", video.string(), frames.size());
+}
+
+void render_folder(const std::vector<PathFrame>& frames, const fs::path& folder, const PathArguments& a,
+                   const RenderOptions& options, ModelRenderer& renderer) {
+  make_folder(folder);
+  const int done = render_frames(frames, folder, options, renderer);
+  require_all(done, frames.size(), fmt::format("they are in {}", folder.string()));
+  fmt::print("{}: {} frames\n", folder.string(), frames.size());
+  if (a.path == "cameras") return;
+  const fs::path video = folder / "video.mp4", ffmpeg = find_ffmpeg();
+  if (ffmpeg.empty()) {
+    fmt::print(stderr, "no video, since ffmpeg is not installed ({}); then: {}\n", kHowToInstallFfmpeg,
+               video_command(folder, a.frames_per_second, video));
+    return;
+  }
+  encode_video(ffmpeg, folder, a.frames_per_second, video);
+  fmt::print("{}\n", video.string());
+}
+
+}  // namespace
+
+CLI::Option* add_path_options(CLI::App& command, PathArguments& a) {
+  CLI::Option* path =
+      command
+          .add_option("--path", a.path,
+                      "a flight: around the middle of the scene (orbit), through the training cameras "
+                      "(interpolate), or one picture for each photo (cameras)")
+          ->check(CLI::IsMember({"orbit", "interpolate", "cameras"}));
+  command.add_option("--scene", a.scene,
+                     "the scene's folder, where it is not the one the run was trained on");
+  command.add_option("--frames", a.frame_count, "of an orbit or interpolate path")
+      ->check(whole_number(1, kMaxFrameCount))
+      ->capture_default_str();
+  command.add_option("--fps", a.frames_per_second, "frames a second of the video")
+      ->check(CLI::Range(0.1, 240.0))
+      ->capture_default_str();
+  command.add_option("--size", a.size, "of a path's pictures, such as 1280x720; else the cameras'");
+  return path;
+}
+
+fs::path model_file(const fs::path& run_or_model) {
+  return fs::is_directory(run_or_model) ? run_or_model / "model.ply" : run_or_model;
+}
+
+void render_path(const PathArguments& a, const fs::path& run_or_model, const fs::path& output,
+                 const RenderOptions& options, Backend& backend) {
+  check_output(a, output);
+  const std::vector<PathFrame> frames = frames_of(a, load_scene_of(a, run_or_model));
+  ModelRenderer renderer(backend, load_ply(model_file(run_or_model)));
+  catch_interrupts();
+  if (is_video(output))
+    render_video(frames, output, a.frames_per_second, options, renderer);
+  else
+    render_folder(frames, output, a, options, renderer);
+}
+
+}  // namespace stipple

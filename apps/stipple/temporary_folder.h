@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <fmt/format.h>
+#include <stdlib.h>  // mkdtemp is POSIX's
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "stipple/core/error.h"
+
+namespace stipple {
+
+// A folder for what a file is made of, beside it and so on the same disk; gone with all in it when this is.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(const std::filesystem::path& beside) {
+    std::string name = beside.string() + ".XXXXXX";
+    if (!mkdtemp(name.data()))
+      throw Error(fmt::format("cannot make a folder beside {}: {}", beside.string(), std::strerror(errno)));
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code error;  // what is left is only untidy
+    std::filesystem::remove_all(path_, error);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace stipple
