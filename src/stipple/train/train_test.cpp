@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of training, each alone: schedules, first Gaussians, density control.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "stipple/train/adc.h"
+#include "stipple/train/initialize.h"
+#include "stipple/train/mcmc.h"
+#include "stipple/train/schedule.h"
+
+namespace stipple {
+namespace {
+
+using M = Math<float>;
+
+float logit(float p) { return std::log(p / (1 - p)); }
+
+TEST(Schedule, DefaultsAreTheCustomaryOnes) {
+  const TrainOptions o;
+  const Schedule s(o, 2.0f);
+  EXPECT_EQ(s.last_step(), 30'000);
+  EXPECT_FALSE(s.refines_at(500));
+  EXPECT_TRUE(s.refines_at(600));
+  EXPECT_FALSE(s.refines_at(650));
+  EXPECT_TRUE(s.refines_at(14'900));
+  EXPECT_FALSE(s.refines_at(15'000));
+  EXPECT_TRUE(s.resets_opacity_at(3'000));
+  EXPECT_FALSE(s.resets_opacity_at(15'000));
+  EXPECT_FALSE(s.prunes_large_at(3'000));
+  EXPECT_TRUE(s.prunes_large_at(3'100));
+  EXPECT_TRUE(s.raises_sh_degree_at(1'000));
+  EXPECT_NEAR(s.mean_rate(0), 2 * 1.6e-4, 1e-9);
+  EXPECT_NEAR(s.mean_rate(15'000), 2 * 1.6e-5, 1e-9);
+  EXPECT_NEAR(s.mean_rate(30'000), 2 * 1.6e-6, 1e-11);
+  const AdamOptions a = s.rates(1, 1);
+  EXPECT_FLOAT_EQ(a.log_scale, 5e-3f);
+  EXPECT_FLOAT_EQ(a.rotation, 1e-3f);
+  EXPECT_FLOAT_EQ(a.logit_opacity, 2.5e-2f);
+  EXPECT_FLOAT_EQ(a.sh_base, 2.5e-3f);
+  EXPECT_FLOAT_EQ(a.sh_rest, 1.25e-4f);
+}
+
+TEST(Schedule, EverythingIsStretchedWithTheSteps) {
+  TrainOptions o;
+  o.steps = 3'000;
+  const Schedule s(o, 1.0f);
+  EXPECT_TRUE(s.refines_at(60));
+  EXPECT_FALSE(s.refines_at(50));
+  EXPECT_FALSE(s.refines_at(1'500));
+  EXPECT_TRUE(s.resets_opacity_at(300));
+  EXPECT_TRUE(s.raises_sh_degree_at(100));
+  EXPECT_NEAR(s.mean_rate(3'000), 1.6e-6, 1e-11);
+  o.stop_at = 700;
+  EXPECT_EQ(Schedule(o, 1.0f).last_step(), 700);  // and the rest as it was
+}
+
+TEST(Initialize, ScalesAreTheDistancesOfNeighbours) {
+  Points points;
+  for (int i = 0; i < 4; ++i) {  // corners of a square of side 1
+    points.position.push_back({static_cast<float>(i % 2), static_cast<float>(i / 2), 0});
+    points.color.push_back({255, 128, 0});
+  }
+  const Gaussians g = initial_gaussians(points, {});
+  ASSERT_EQ(g.size(), 4u);
+  EXPECT_NEAR(std::exp(g.log_scale[0].x), std::sqrt((1.0 + 1.0 + 2.0) / 3), 1e-5);
+  EXPECT_EQ(g.log_scale[0].x, g.log_scale[0].z);
+  EXPECT_NEAR(M::sigmoid(g.logit_opacity[0]), 0.1f, 1e-6f);
+  EXPECT_NEAR(g.sh[0].x * M::sh_0 + 0.5f, 1.0f, 1e-6f);
+  EXPECT_EQ(g.sh_degree, 0);
+  points.position.assign(4, Vec3f(1, 1, 1));  // all in one place
+  EXPECT_NEAR(std::exp(initial_gaussians(points, {}).log_scale[0].x), std::sqrt(1e-7), 1e-6);
+  points.position.resize(1);
+  points.color.resize(1);
+  EXPECT_TRUE(std::isfinite(initial_gaussians(points, {}).log_scale[0].x));
+}
+
+// Small, large and huge ones, faint and not, with and without gradients.
+struct Crowd {
+  DensityInput in;
+  void add(float scale, float opacity, float gradient) {
+    in.mean.push_back({static_cast<float>(in.mean.size()), 0, 0});
+    in.log_scale.push_back(Vec3f(1, 1, 1) * std::log(scale));
+    in.rotation.push_back({1, 0, 0, 0});
+    in.logit_opacity.push_back(logit(opacity));
+    in.statistics.push_back({gradient * 4, 4});
+  }
+};
+
+TEST(Adc, ClonesSmallSplitsLargePrunesFaintAndHuge) {
+  Crowd c;
+  c.add(0.005f, 0.5f, 1e-3f);    // 0: cloned
+  c.add(0.05f, 0.5f, 1e-3f);     // 1: split
+  c.add(0.05f, 0.5f, 1e-5f);     // 2: stays
+  c.add(0.005f, 0.004f, 1e-3f);  // 3: faint
+  c.add(0.3f, 0.5f, 1e-5f);      // 4: huge
+  c.in.statistics.push_back({0, 0});
+  c.in.mean.push_back({9, 9, 9});  // 5: never seen, stays
+  c.in.log_scale.push_back({-4, -4, -4});
+  c.in.rotation.push_back({1, 0, 0, 0});
+  c.in.logit_opacity.push_back(0);
+  Random random(1);
+  DensityPlan plan = plan_adc(c.in, {}, 1.0f, true, random);
+  EXPECT_EQ(plan.source, (std::vector<std::uint32_t>{0, 0, 1, 1, 2, 5}));
+  EXPECT_EQ(plan.keeps_moments, (std::vector<bool>{true, false, false, false, true, true}));
+  EXPECT_EQ(plan.mean[0], plan.mean[1]);
+  EXPECT_NE(plan.mean[2], plan.mean[3]);
+  EXPECT_NEAR(std::exp(plan.log_scale[2].x), 0.05 / 1.6, 1e-6);
+  EXPECT_EQ(plan.logit_opacity[2], 0);
+  plan = plan_adc(c.in, {}, 1.0f, false, random);  // before the first reset huge ones stay
+  EXPECT_EQ(plan.size(), 7u);
+}
+
+TEST(Adc, ACapKeepsTheBestCandidates) {
+  Crowd c;
+  for (int i = 0; i < 10; ++i) c.add(0.005f, 0.5f, 1e-3f * static_cast<float>(1 + (i * 7) % 10));
+  TrainOptions o;
+  o.max_gaussians = 13;
+  Random random(1);
+  const DensityPlan plan = plan_adc(c.in, o, 1.0f, false, random);
+  EXPECT_EQ(plan.size(), 13u);
+  std::vector<int> times(10, 0);
+  for (std::uint32_t s : plan.source) ++times[s];
+  EXPECT_EQ(times[7], 2);  // gradients 10, 9 and 8
+  EXPECT_EQ(times[4], 2);
+  EXPECT_EQ(times[1], 2);
+  o.max_gaussians = 5;  // already above: nothing grows, nothing is lost
+  EXPECT_EQ(plan_adc(c.in, o, 1.0f, false, random).size(), 10u);
+}
+
+// n shares over each other look like the one they stand for: at the centre exactly, along a line on average.
+TEST(Mcmc, SharesTogetherLookLikeTheOne) {
+  for (float opacity : {0.05f, 0.3f, 0.7f, 0.95f})
+    for (int n : {1, 2, 3, 7, 20}) {
+      const Share share = share_of(opacity, n);
+      EXPECT_NEAR(1 - std::pow(1 - static_cast<double>(share.opacity), n), opacity, 1e-5);
+      double whole = 0, parts = 0;  // integrals of what is blended along a line through the middle
+      for (double x = -8; x <= 8; x += 0.01) {
+        whole += opacity * std::exp(-x * x / 2);
+        const double y = x / static_cast<double>(share.scale_factor);
+        parts += 1 - std::pow(1 - static_cast<double>(share.opacity) * std::exp(-y * y / 2), n);
+      }
+      EXPECT_NEAR(parts / whole, 1, 2e-3) << opacity << ' ' << n;
+    }
+}
+
+TEST(Mcmc, FaintOnesMoveAndTheNumberGrowsToTheCap) {
+  Crowd c;
+  for (int i = 0; i < 100; ++i) c.add(0.01f, i < 20 ? 0.001f : 0.5f, 0);
+  TrainOptions o = default_train_options(Strategy::kMcmc);
+  Random random(3);
+  DensityPlan plan = plan_mcmc(c.in, o, random);
+  EXPECT_EQ(plan.size(), 105u);
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    EXPECT_GE(plan.source[i], 20u);
+    EXPECT_GE(M::sigmoid(plan.logit_opacity[i]), 0.0049f);
+  }
+  EXPECT_EQ(std::count(plan.keeps_moments.begin(), plan.keeps_moments.end(), true) < 80, true);
+  o.max_gaussians = 102;
+  EXPECT_EQ(plan_mcmc(c.in, o, random).size(), 102u);
+  o.max_gaussians = 50;  // fewer than there are: none is lost
+  EXPECT_EQ(plan_mcmc(c.in, o, random).size(), 100u);
+  for (float& v : c.in.logit_opacity) v = logit(0.001f);
+  EXPECT_EQ(plan_mcmc(c.in, o, random).size(), 100u);  // nothing to copy from
+}
+
+TEST(DensityPlan, IsSortedAlongACurve) {
+  Crowd c;
+  Random random(5);
+  for (int i = 0; i < 4096; ++i) {
+    c.add(0.01f, 0.5f, 0);
+    c.in.mean.back() = {random.uniform(), random.uniform(), random.uniform()};
+  }
+  DensityPlan plan;
+  for (std::size_t i = 0; i < c.in.mean.size(); ++i) plan.keep(c.in, i);
+  const auto length = [&] {  // of the way from each to the next
+    double sum = 0;
+    for (std::size_t i = 1; i < plan.size(); ++i) {
+      const Vec3f d = plan.mean[i] - plan.mean[i - 1];
+      sum += std::sqrt(dot(d, d));
+    }
+    return sum;
+  };
+  const double before = length();
+  sort_along_curve(plan);
+  EXPECT_LT(length(), 0.2 * before);
+  for (std::size_t i = 0; i < plan.size(); ++i) EXPECT_EQ(plan.mean[i], c.in.mean[plan.source[i]]);
+}
+
+TEST(DensityPlan, IsCarriedOutOnTheDevice) {
+  auto backend = make_backend("cpu");
+  Gaussians host = make_gaussians(3, 1);
+  for (std::size_t i = 0; i < 3; ++i) {
+    host.mean[i] = Vec3f(1, 1, 1) * static_cast<float>(i);
+    host.sh[4 * i + 3] = Vec3f(1, 2, 3) * static_cast<float>(i);
+  }
+  DeviceGaussians g = upload(*backend, host);
+  AdamMoments moments{upload(*backend, host), upload(*backend, host)};
+  DensityStatistics statistics;
+  statistics.sum.resize_zero(*backend, 3);
+  const DensityInput in = download_density_input(*backend, g, statistics);
+  DensityPlan plan;
+  plan.keep(in, 2);
+  plan.add(in, 1);
+  plan.mean.back() = {7, 7, 7};
+  carry_out(*backend, plan, g, moments);
+  const Gaussians after = download(*backend, g), first = download(*backend, moments.first);
+  ASSERT_EQ(after.size(), 2u);
+  EXPECT_EQ(after.mean[0], Vec3f(2, 2, 2));
+  EXPECT_EQ(after.mean[1], Vec3f(7, 7, 7));
+  EXPECT_EQ(after.sh[4 + 3], Vec3f(1, 2, 3));
+  EXPECT_EQ(first.mean[0], Vec3f(2, 2, 2));
+  EXPECT_EQ(first.mean[1], Vec3f(0, 0, 0));
+}
+
+}  // namespace
+}  // namespace stipple

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trainer as a whole, on small pictures of the built-in scene.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "stipple/core/parallel.h"
+#include "stipple/io/image_file.h"
+#include "stipple/io/test_folder.h"
+#include "stipple/scene/save_scene.h"
+#include "stipple/synth/synth.h"
+#include "stipple/train/trainer.h"
+#include "tests/faulty_backend.h"
+
+namespace stipple {
+namespace {
+
+constexpr SynthOptions kSmall{.view_count = 10, .width_px = 64, .height_px = 48, .seed = 1};
+
+// The built-in scene in a folder, made once.
+const Scene& small_scene() {
+  static const TestFolder folder;
+  static const Scene scene = [] {
+    std::filesystem::create_directories(folder / "images");
+    std::filesystem::create_directories(folder / "sparse/0");
+    std::vector<PosedImage> images;
+    for (const SynthView& view : synth_cameras(kSmall)) {
+      const Photo photo = synth_render(view.camera, kSmall.seed).photo;
+      ByteImage image(photo.width_px, photo.height_px, 3);
+      image.values = photo.rgb;
+      save_png(image, folder / "images" / view.name);
+      Lens lens;
+      lens.model = "PINHOLE";
+      lens.focal_px = {view.camera.focal_px.x, view.camera.focal_px.y};
+      lens.center_px = {view.camera.center_px.x, view.camera.center_px.y};
+      lens.width_px = 64;
+      lens.height_px = 48;
+      images.push_back({view.name, lens, view.camera.camera_from_world});
+    }
+    Points points = synth_points(kSmall);
+    points.position.resize(1500);  // enough for such small pictures
+    points.color.resize(1500);
+    save_colmap(images, points, ColmapFormat::kBinary, folder / "sparse/0");
+    return load_scene(folder.path());
+  }();
+  return scene;
+}
+
+// Everything happens early: several refinements, a reset, all degrees.
+TrainOptions quick(Strategy strategy) {
+  TrainOptions o = default_train_options(strategy);
+  o.steps = 300;
+  o.max_gaussians = 3000;
+  return o;
+}
+
+bool same_bits(const Gaussians& a, const Gaussians& b) {
+  bool same = a.size() == b.size() && a.sh_degree == b.sh_degree;
+  for_each_parameter(
+      [&](int, const auto& x, const auto& y) {
+        same = same && x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(x[0])) == 0;
+      },
+      a, b);
+  return same;
+}
+
+Gaussians train(const TrainOptions& options) {
+  auto backend = make_backend("cpu");
+  Trainer trainer(*backend, small_scene(), options);
+  while (!trainer.done()) trainer.step();
+  return trainer.gaussians();
+}
+
+class TrainingTest : public testing::TestWithParam<Strategy> {};
+
+TEST_P(TrainingTest, ReducesTheLossAndGrows) {
+  auto backend = make_backend("cpu");
+  Trainer trainer(*backend, small_scene(), quick(GetParam()));
+  double early = 0, late = 0;
+  std::size_t count = 0;
+  while (!trainer.done()) {
+    const StepReport r = trainer.step();
+    if (r.step <= 20) early += r.psnr / 20;
+    if (r.step > 280) late += r.psnr / 20;
+    count = r.gaussian_count;
+    EXPECT_LE(r.gaussian_count, 3000u);
+  }
+  EXPECT_GT(late, early + 4);
+  EXPECT_GT(count, 1500u);
+  EXPECT_EQ(trainer.gaussians().sh_degree, 3);
+}
+
+TEST_P(TrainingTest, TheSameSeedGivesTheSameBitsForAnyNumberOfThreads) {
+  TrainOptions o = quick(GetParam());
+  o.stop_at = 120;
+  o.random_background = true;
+  Gaussians one, two;
+  with_threads(1, [&] { one = train(o); });
+  with_threads(2, [&] { two = train(o); });
+  EXPECT_TRUE(same_bits(one, two));
+  o.seed = 2;
+  EXPECT_FALSE(same_bits(one, train(o)));
+}
+
+TEST_P(TrainingTest, ResumingGivesTheSameBits) {
+  TrainOptions o = quick(GetParam());
+  o.stop_at = 160;
+  o.random_background = true;
+  const Gaussians whole = train(o);
+  TestFolder folder;
+  auto backend = make_backend("cpu");
+  {
+    Trainer first(*backend, small_scene(), o);
+    for (int i = 0; i < 77; ++i) first.step();
+    first.save(folder / "checkpoint");
+  }
+  Trainer second(*backend, small_scene(), o);
+  second.restore(folder / "checkpoint");
+  EXPECT_EQ(second.steps_done(), 77);
+  while (!second.done()) second.step();
+  EXPECT_TRUE(same_bits(whole, second.gaussians()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Train, TrainingTest, testing::Values(Strategy::kAdc, Strategy::kMcmc),
+                         [](const auto& strategy) {
+                           return strategy.param == Strategy::kAdc ? "adc" : "mcmc";
+                         });
+
+TEST(Checkpoint, BrokenOnesAreRefusedAndLeaveTheTrainerAlone) {
+  TestFolder folder;
+  auto backend = make_backend("cpu");
+  TrainOptions o = quick(Strategy::kAdc);
+  Trainer trainer(*backend, small_scene(), o);
+  for (int i = 0; i < 5; ++i) trainer.step();
+  trainer.save(folder / "good");
+  const std::string good = read_file(folder / "good");
+  const Gaussians before = trainer.gaussians();
+  const auto error_with = [&](const std::string& content) {
+    folder.write("bad", content);
+    std::string message = error_of([&] { trainer.restore(folder / "bad"); });
+    EXPECT_TRUE(same_bits(before, trainer.gaussians()));
+    return message.substr(std::min(message.size(), (folder / "bad").string().size() + 2));
+  };
+  EXPECT_EQ(error_with(""), "this is no checkpoint of Stipple");
+  EXPECT_EQ(error_with("hello, I am some other file"), "this is no checkpoint of Stipple");
+  for (std::size_t length :
+       {std::size_t{8}, std::size_t{19}, std::size_t{30}, good.size() / 2, good.size() - 1})
+    EXPECT_EQ(error_with(good.substr(0, length)), "the checkpoint ends early; it cannot be resumed from")
+        << length;
+  EXPECT_EQ(error_with(good + "x"), "there is more in the checkpoint than there should be");
+  std::string newer = good;
+  newer[8] = 9;
+  EXPECT_EQ(error_with(newer), "the checkpoint has version 9, this program knows 1; use the newer program");
+  std::string flipped = good;
+  flipped[good.size() - 100] ^= 1;
+  EXPECT_EQ(error_with(flipped),
+            "the checkpoint is damaged (its checksum is wrong); it cannot be resumed from");
+  o.seed = 5;
+  Trainer other(*backend, small_scene(), o);
+  EXPECT_EQ(
+      error_of([&] { other.restore(folder / "good"); }),
+      (folder / "good").string() +
+          ": the checkpoint is of another run: it has seed 1, not 5; start without --resume, or with its "
+          "options");
+  EXPECT_EQ(error_of([&] { trainer.save(folder / "no/such/folder"); }).empty(), false);
+  trainer.restore(folder / "good");
+}
+
+// A step whose loss or gradients are not finite changes nothing, and is counted.
+TEST(Training, WhatIsNotFiniteDoesNotSpread) {
+  for (const Fault fault : {Fault::kLoss, Fault::kGradient}) {
+    FaultyBackend backend(make_backend("cpu"), fault, 3, 5);  // steps 3 to 5
+    Trainer trainer(backend, small_scene(), quick(Strategy::kAdc));
+    for (int i = 0; i < 2; ++i) EXPECT_FALSE(trainer.step().was_skipped);
+    const Gaussians before = trainer.gaussians();
+    for (int i = 1; i <= 3; ++i) {
+      const StepReport r = trainer.step();
+      EXPECT_TRUE(r.was_skipped);
+      EXPECT_EQ(r.skipped_in_a_row, i);
+      EXPECT_TRUE(same_bits(before, trainer.gaussians()));
+    }
+    const StepReport r = trainer.step();
+    EXPECT_FALSE(r.was_skipped);
+    EXPECT_EQ(r.skipped_in_a_row, 0);
+    EXPECT_EQ(trainer.skipped_count(), 3);
+    EXPECT_FALSE(same_bits(before, trainer.gaussians()));
+  }
+}
+
+TEST(Training, HeldOutViewsAreNotLookedAt) {
+  // With a mask over all test views' photos nothing changes, since they are not trained on.
+  TrainOptions o = quick(Strategy::kAdc);
+  o.hold_out = true;
+  o.stop_at = 30;
+  Scene scene = small_scene();
+  const Gaussians expected = train(o);
+  for (std::size_t i : scene.test_views()) scene.views[i].image_path = "nowhere";
+  auto backend = make_backend("cpu");
+  Trainer trainer(*backend, scene, o);
+  while (!trainer.done()) trainer.step();
+  EXPECT_TRUE(same_bits(expected, trainer.gaussians()));
+}
+
+}  // namespace
+}  // namespace stipple
