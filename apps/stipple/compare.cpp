@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -83,7 +84,8 @@ void print_runs(const std::vector<Run>& runs) {
 
 // What is not known is null.
 nlohmann::ordered_json whole(double value) {
-  return std::isnan(value) ? nlohmann::ordered_json() : static_cast<std::int64_t>(value);
+  if (std::isnan(value)) return nullptr;
+  return static_cast<std::int64_t>(value);
 }
 
 void print_json(const std::vector<Run>& runs) {

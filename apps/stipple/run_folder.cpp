@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -51,11 +53,17 @@ T value_or(const json& object, const char* field, T otherwise) {
 
 json object_in(const json& object, const char* field) { return value_or(object, field, json::object()); }
 
+// A number of things; what could be none is unknown, so that it may be turned into an integer.
+double count_in(const json& object, const char* field) {
+  const double value = value_or(object, field, kUnknown);
+  return 0 <= value && value < 1e15 ? value : kUnknown;
+}
+
 RunPoint point_of(const json& object) {
   RunPoint point;
-  point.step = value_or(object, "step", kUnknown);
+  point.step = count_in(object, "step");
   point.seconds = value_or(object, "seconds", kUnknown);
-  point.gaussians = value_or(object, "gaussians", kUnknown);
+  point.gaussians = count_in(object, "gaussians");
   point.psnr = value_or(object, "psnr", kUnknown);
   point.ssim = value_or(object, "ssim", kUnknown);
   return point;
@@ -111,11 +119,11 @@ RunLog load_run_log(const fs::path& folder) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (line.empty()) continue;
-    const json object = parse_object(line);
-    if (object.contains("step") && object["step"].is_number())
-      log.points.push_back(point_of(object));
-    else
+    const RunPoint point = point_of(parse_object(line));
+    if (std::isnan(point.step))
       ++log.bad_line_count;
+    else
+      log.points.push_back(point);
   }
   return log;
 }
@@ -126,8 +134,8 @@ RunMetrics load_run_metrics(const fs::path& folder) {
   if (!fs::exists(file)) return metrics;
   const json object = load_object(file);
   metrics.end = point_of(object);
-  metrics.end.step = value_or(object, "steps", kUnknown);
-  metrics.peak_memory_bytes = value_or(object, "peak_memory_bytes", kUnknown);
+  metrics.end.step = count_in(object, "steps");
+  metrics.peak_memory_bytes = count_in(object, "peak_memory_bytes");
   for (const json& evaluation : value_or(object, "evaluations", json::array()))
     metrics.evaluations.push_back(point_of(evaluation));
   return metrics;
