@@ -17,7 +17,8 @@ constexpr float kLinePx = 1.5f, kDotRadiusPx = 4;
 const Vec3f kPaper(1, 1, 1), kInk(0.15f, 0.15f, 0.15f), kFaint(0.88f, 0.88f, 0.88f),
     kAxis(0.45f, 0.45f, 0.45f);
 
-bool is_finite(Vec2<double> p) { return std::isfinite(p.x) && std::isfinite(p.y); }
+// Far from where arithmetic overflows.
+bool can_be_drawn(Vec2<double> p) { return std::abs(p.x) < 1e100 && std::abs(p.y) < 1e100; }
 
 struct Axis {
   std::vector<double> ticks;
@@ -31,7 +32,7 @@ Axis axis_of(const std::vector<PlotSeries>& series, double Vec2<double>::*coordi
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const PlotSeries& s : series)
     for (const Vec2<double>& p : s.points)
-      if (is_finite(p)) low = std::min(low, p.*coordinate), high = std::max(high, p.*coordinate);
+      if (can_be_drawn(p)) low = std::min(low, p.*coordinate), high = std::max(high, p.*coordinate);
   if (low > high) low = 0, high = 1;  // nothing to show
   Axis axis{nice_ticks(low, high, tick_count), {}};
   axis.labels = tick_labels(axis.ticks);
@@ -109,13 +110,13 @@ class Plot {
 
   void draw_line(const PlotSeries& s) {
     for (std::size_t i = 1; i < s.points.size(); ++i)
-      if (is_finite(s.points[i - 1]) && is_finite(s.points[i]))
+      if (can_be_drawn(s.points[i - 1]) && can_be_drawn(s.points[i]))
         canvas_.line(place(s.points[i - 1]), place(s.points[i]), kLinePx, s.color);
   }
 
   void draw_dots(const PlotSeries& s) {
     for (const Vec2<double>& p : s.points) {
-      if (!is_finite(p)) continue;
+      if (!can_be_drawn(p)) continue;
       canvas_.dot(place(p), kDotRadiusPx + 1.5f, kPaper);  // a rim, for it may lie on a line of its colour
       canvas_.dot(place(p), kDotRadiusPx, s.color);
     }

@@ -11,7 +11,7 @@ namespace stipple {
 struct PlotSeries {
   enum class Style { kLine, kDots };
   std::string name;                  // in the legend; empty: not there
-  std::vector<Vec2<double>> points;  // one with a value that is not finite is left out
+  std::vector<Vec2<double>> points;  // one that is not finite, or beyond 1e100, is left out
   Vec3f color{0, 0, 0};
   Style style = Style::kLine;
 };

@@ -42,10 +42,11 @@ TEST(Plot, TicksHoldTheRange) {
 }
 
 TEST(Plot, OneValueHasARangeAroundIt) {
-  for (double value : {0.0, -4.0, 25.5}) {
-    const std::vector<double> ticks = nice_ticks(value, value, 4);
+  for (double value : {0.0, -4.0, 25.5, 1e20}) {
+    const std::vector<double> ticks = nice_ticks(value, value + std::abs(value) * 1e-15, 4);
     EXPECT_LT(ticks.front(), value);
     EXPECT_GT(ticks.back(), value);
+    EXPECT_LT(ticks.size(), 8u);
   }
 }
 
@@ -71,7 +72,8 @@ TEST(Plot, DrawsEverySeries) {
 
 TEST(Plot, LeavesOutWhatIsNotFinite) {
   const double inf = std::numeric_limits<double>::infinity();
-  PlotOptions options{"", "", {{"", {{0, 1}, {1, inf}, {NAN, 2}, {3, 2}}, plot_color(0)}}};
+  PlotOptions options{
+      "", "", {{"", {{0, 1}, {1, inf}, {NAN, 2}, {2, 1e308}, {2, -1e308}, {3, 2}}, plot_color(0)}}};
   EXPECT_EQ(count(plot(options), plot_color(0)), 0) << "no two neighbours are finite";
   options.series[0].style = PlotSeries::Style::kDots;
   EXPECT_GT(count(plot(options), plot_color(0)), 2 * 20);
