@@ -51,6 +51,7 @@ const Scene& small_scene() {
 TrainOptions quick(Strategy strategy) {
   TrainOptions o = default_train_options(strategy);
   o.steps = 300;
+  o.refine_every = 10;  // too little for real pictures, enough to see things happen
   o.max_gaussians = 3000;
   return o;
 }

@@ -47,7 +47,7 @@ void for_each_run_option(Options& o, F f) {
   f("max-gaussians", "Density", t.max_gaussians, "cap; 0: as many as the strategy wants");
   f("refine-from", "Density", t.refine_from, "first step of density control, of 30,000");
   f("refine-until", "Density", t.refine_until, "last step of density control, of 30,000");
-  f("refine-every", "Density", t.refine_every, "steps between, of 30,000");
+  f("refine-every", "Density", t.refine_every, "steps between, of 30,000; in shorter runs at least 50");
   f("prune-opacity", "Density", t.prune_opacity, "fainter Gaussians go");
   f("grow-gradient", "Density", t.grow_gradient, "adc: mean gradient from which on to clone or split");
   f("absgrad", "Density", t.absolute_gradients,

@@ -9,6 +9,8 @@ namespace stipple {
 namespace {
 
 constexpr double kReferenceSteps = 30'000;
+constexpr int kLeastInterval =
+    50;  // between refinements: fewer views than that say little, and growth runs away
 
 }  // namespace
 
@@ -38,7 +40,11 @@ bool Schedule::raises_sh_degree_at(int step) const { return step % stretched(opt
 
 bool Schedule::refines_at(int step) const {
   return step > stretched(options_.refine_from) && step < stretched(options_.refine_until) &&
-         step % stretched(options_.refine_every) == 0;
+         step % refine_interval() == 0;
+}
+
+int Schedule::refine_interval() const {
+  return std::max(stretched(options_.refine_every), std::min(options_.refine_every, kLeastInterval));
 }
 
 bool Schedule::resets_opacity_at(int step) const {

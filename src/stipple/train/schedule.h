@@ -24,6 +24,7 @@ class Schedule {
 
  private:
   int stretched(int step_of_30000) const;
+  int refine_interval() const;
 
   const TrainOptions& options_;
   float extent_;

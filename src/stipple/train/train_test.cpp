@@ -45,8 +45,9 @@ TEST(Schedule, EverythingIsStretchedWithTheSteps) {
   TrainOptions o;
   o.steps = 3'000;
   const Schedule s(o, 1.0f);
-  EXPECT_TRUE(s.refines_at(60));
+  EXPECT_TRUE(s.refines_at(100));
   EXPECT_FALSE(s.refines_at(50));
+  EXPECT_FALSE(s.refines_at(110));  // not every 10 steps: that would be too few views
   EXPECT_FALSE(s.refines_at(1'500));
   EXPECT_TRUE(s.resets_opacity_at(300));
   EXPECT_TRUE(s.raises_sh_degree_at(100));
