@@ -131,7 +131,17 @@ TEST(LoadScene, MissingPhotos) {
   EXPECT_EQ(load_scene(folder.path()).views.size(), 10u);
   fs::remove_all(folder / "images");
   EXPECT_EQ(problems_of(folder),
-            "scene: no image can be used: 12 images not in the folder, such as 00.png\n");
+            "scene: no image can be used: 12 images not in the folder, such as 00.png; copy them to "
+            "scene/, or say where they are with --images\n");
+}
+
+TEST(LoadScene, AModelThatWasCutBeforeItsFirstImage) {
+  TestFolder folder;
+  save_test_scene(folder.path(), ColmapFormat::kText);
+  folder.write("sparse/0/images.txt", "# Number of images: 12\n");
+  EXPECT_EQ(problems_of(folder),
+            "scene: no image can be used: 1 file that may be cut: images.txt says it has 12 entries, and has "
+            "0; if it is, copy or export the model again\n");
 }
 
 TEST(LoadScene, PhotosThatAreNone) {
@@ -179,7 +189,8 @@ TEST(LoadScene, OtherCameraModels) {
   folder.write("sparse/0/cameras.txt", "7 PINHOLE 32 24 30 30 16 12\n");
   EXPECT_EQ(
       problems_of(folder),
-      "scene: no image can be used: 12 images whose camera is not in the model, such as 00.png (camera 1)\n");
+      "scene: no image can be used: 12 images whose camera is not in the model, such as 00.png (camera 1); "
+      "export the whole model again\n");
 }
 
 TEST(LoadScene, BadPointsAndLines) {
@@ -217,6 +228,8 @@ TEST(LoadScene, NamesNeverLeadOutside) {
   EXPECT_EQ(scene.views.size(), 8u);
   ASSERT_EQ(scene.problems.size(), 1u);
   EXPECT_EQ(scene.problems[0].what, "4 images whose name leads outside the scene, such as ../../secret.png");
+  EXPECT_EQ(scene.problems[0].advice,
+            "They are left out; put the photos into the scene's folder, and name them relative to it.");
 }
 
 TEST(LoadScene, LinksInCirclesAreSurvived) {
@@ -242,7 +255,7 @@ TEST(LoadScene, WhatIsNoScene) {
             (folder / "file").string() + ": this is a file; give the folder of the scene");
   fs::create_directories(folder / "sparse/0");
   save_colmap({}, {}, ColmapFormat::kBinary, folder / "sparse/0");
-  EXPECT_EQ(problems_of(folder), "scene: the scene has no images\n");
+  EXPECT_EQ(problems_of(folder), "scene: the scene has no images; export it again\n");
   fs::remove(folder / "sparse/0/images.bin");
   EXPECT_EQ(problems_of(folder),
             "scene/sparse/0: there is no images.bin or images.txt; export the whole model again\n");
@@ -391,7 +404,9 @@ TEST(LoadScene, NerfstudioWithPointsAndMasks) {
   EXPECT_EQ(scene.points.position, test_points().position);
   EXPECT_EQ(scene.views[0].mask_path, folder / "m/black.png");
   EXPECT_EQ(problems_of(folder),
-            "1 image whose name leads outside the scene, such as ../02.png\nThey are left out.\n"
+            "1 image whose name leads outside the scene, such as ../02.png\nThey are left out; put the "
+            "photos into the "
+            "scene's folder, and name them relative to it.\n"
             "1 image whose mask is not there, such as images/01.png (m/gone.png)\n"
             "They are used without; every pixel of them counts.\n");
   fs::remove(folder / "points.ply");

@@ -98,7 +98,8 @@ std::vector<SceneProblem> ViewBuilder::problems() const {
   add(missing_, "{} not in the folder, such as {}",
       fmt::format("They are left out; copy them to {}, or say where they are with --images.",
                   finder_.folder().string()));
-  add(outside_, "{} whose name leads outside the scene, such as {}", "They are left out.");
+  add(outside_, "{} whose name leads outside the scene, such as {}",
+      "They are left out; put the photos into the scene's folder, and name them relative to it.");
   add(unreadable_, "{} cannot be used: {}", "They are left out; copy or convert them again.");
   add(turned_, "{} turned by an Exif orientation that the cameras may not know of, such as {}",
       "They are left out; turn the pixels (exiftran -ai) or remove the tag, whichever the cameras were "
