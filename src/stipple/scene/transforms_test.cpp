@@ -106,6 +106,19 @@ TEST(Transforms, BrokenFramesAreCounted) {
   EXPECT_EQ(t.bad_poses.first, "nan.png");
 }
 
+TEST(Transforms, NumbersThatAreNoneDropTheirFrameOnly) {
+  for (const std::string nan : {"NaN", "Infinity", "-Infinity", "nan", "-nan(ind)", "-inf"}) {
+    TestFolder folder;
+    folder.write("transforms.json",
+                 frames(frame("") + R"(,{"file_path":"NaN \" -inf.png","transform_matrix":[[1,0,0,)" + nan +
+                        "],[0,1,0,0],[0,0,1," + nan + "]]}," + frame("")));
+    const Transforms t = load_transforms(folder / "transforms.json");
+    EXPECT_EQ(t.frames.size(), 2u) << nan;
+    EXPECT_EQ(t.bad_poses.count, 1u) << nan;
+    EXPECT_EQ(t.bad_poses.first, "NaN \" -inf.png");
+  }
+}
+
 TEST(Transforms, TrainAndTestFiles) {
   TestFolder folder;
   EXPECT_FALSE(find_transforms(folder.path()));
