@@ -388,6 +388,14 @@ TEST(LoadScene, TransformsOfEachDialect) {
   EXPECT_TRUE(scene.has_random_points);
 }
 
+TEST(LoadScene, AListOfNamesBesideTransformsIsNoModel) {
+  TestFolder folder;
+  for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
+  save_transforms(test_images(), test_points(), folder.path());
+  folder.write("images.txt", "00.png\n01.png\n");
+  EXPECT_EQ(load_scene(folder.path()).format, "transforms.json");
+}
+
 TEST(LoadScene, NerfstudioWithPointsAndMasks) {
   TestFolder folder;
   for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);

@@ -193,9 +193,12 @@ SceneSource read_scene_source(const fs::path& path) {
     throw Error(fmt::format("{}: this is a file; give the folder of the scene", path.string()));
   // Without a trailing slash, so that names relative to it come out right.
   const fs::path root = (path / ".").lexically_normal().parent_path();
-  const std::vector<fs::path> models = find_colmap_models(root.empty() ? fs::path(".") : root);
+  std::vector<fs::path> models = find_colmap_models(root.empty() ? fs::path(".") : root);
+  const std::optional<fs::path> transforms = find_transforms(path);
+  // Beside a transforms.json, an images.txt may be any list of names.
+  if (transforms) std::erase_if(models, [](const fs::path& m) { return !is_whole_colmap_model(m); });
   if (!models.empty()) return read_colmap(root.empty() ? fs::path(".") : root, models);
-  if (const std::optional<fs::path> transforms = find_transforms(path)) return read_transforms(*transforms);
+  if (transforms) return read_transforms(*transforms);
   throw Error(fmt::format(
       "{}: neither a COLMAP model (sparse/0) nor a transforms.json is here; for a folder of photos, run "
       "\"stipple sfm\" first",
