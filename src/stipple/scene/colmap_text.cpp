@@ -187,7 +187,9 @@ void read_images(const fs::path& folder, ColmapBuilder& builder, ColmapModel& mo
 }
 
 void read_points(const fs::path& folder, ColmapBuilder& builder, ColmapModel& model) {
-  if (!fs::exists(folder / "points3D.txt")) return;
+  std::error_code error;
+  if (!fs::exists(folder / "points3D.txt", error) && !error)
+    return;  // one that cannot be reached is an Error below
   LineReader in(folder / "points3D.txt");
   std::uint64_t found = 0;
   while (std::optional<std::string_view> next = in.next()) {

@@ -388,6 +388,16 @@ TEST(LoadScene, TransformsOfEachDialect) {
   EXPECT_TRUE(scene.has_random_points);
 }
 
+TEST(LoadScene, ANameThatNoFileCanHaveIsAMissingMask) {
+  TestFolder folder;
+  for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
+  save_transforms(test_images(), test_points(), folder.path());
+  const std::string name(300, 'm');
+  replace_in(folder / "transforms.json", "\"file_path\"", "\"mask_path\": \"" + name + "\", \"file_path\"");
+  EXPECT_EQ(problems_of(folder), "1 image whose mask is not there, such as images/00.png (" + name +
+                                     ")\nThey are used without; every pixel of them counts.\n");
+}
+
 TEST(LoadScene, AListOfNamesBesideTransformsIsNoModel) {
   TestFolder folder;
   for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);

@@ -52,6 +52,11 @@ bool has_shape_of(const Lens& lens, int width_px, int height_px) {
          std::abs(scale * lens.height_px - height_px) <= 1.5;
 }
 
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
 bool is_folder(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
@@ -197,7 +202,7 @@ void ViewBuilder::add_view(const SourceImage& image, const fs::path& name, const
 fs::path ViewBuilder::mask_of(const SourceImage& image, const fs::path& name) {
   if (!image.mask_name.empty()) {
     const std::optional<fs::path> mask = contained_path(image.mask_name);
-    if (mask && fs::is_regular_file(source_.base / *mask)) return source_.base / *mask;
+    if (mask && is_file(source_.base / *mask)) return source_.base / *mask;
     masks_missing_.add(fmt::format("{} ({})", image.name, image.mask_name));
     return {};
   }
