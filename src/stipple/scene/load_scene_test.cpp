@@ -354,6 +354,18 @@ TEST(LoadScene, MasksUnderTheirUsualNames) {
   }
 }
 
+TEST(LoadScene, AMaskIsNeverTakenForItsPhoto) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  fs::create_directory(folder / "masks");
+  fs::rename(folder / "images/03.png", folder / "masks/03.png");
+  fs::rename(folder / "images", folder / "photos");  // makes it look through the whole scene
+  const Scene scene = load_scene(folder.path());
+  EXPECT_EQ(scene.views.size(), 11u);
+  ASSERT_EQ(scene.problems.size(), 1u);
+  EXPECT_EQ(scene.problems[0].what, "1 image not in the folder, such as 03.png");
+}
+
 TEST(LoadScene, DistortedPhotosAreUndistorted) {
   TestFolder folder;
   save_test_scene(folder.path());
