@@ -354,6 +354,13 @@ TEST(LoadScene, MasksUnderTheirUsualNames) {
   }
 }
 
+TEST(LoadScene, MasksAreBesideThePhotosOfAModelsOwnFolder) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  save_test_picture(folder / "masks/03.png");
+  EXPECT_EQ(load_scene(folder / "sparse/0").views[3].mask_path, folder / "masks/03.png");
+}
+
 TEST(LoadScene, AMaskIsNeverTakenForItsPhoto) {
   TestFolder folder;
   save_test_scene(folder.path());

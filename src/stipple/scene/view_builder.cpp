@@ -208,7 +208,9 @@ fs::path ViewBuilder::mask_of(const SourceImage& image, const fs::path& name) {
   }
   // In transforms.json the folder of the images is part of their names.
   const fs::path below = *name.begin() == "images" ? name.lexically_relative("images") : name;
-  return find_mask(source_.base, below);
+  const fs::path mask = find_mask(source_.base, below);
+  // Given as scene/sparse/0, a scene has its masks where it has its photos.
+  return mask.empty() ? find_mask(finder_.folder().parent_path(), below) : mask;
 }
 
 }  // namespace stipple
