@@ -417,6 +417,17 @@ TEST(LoadScene, ANameThatNoFileCanHaveIsAMissingMask) {
                                      ")\nThey are used without; every pixel of them counts.\n");
 }
 
+TEST(LoadScene, AFrameThatIsThereTwice) {
+  TestFolder folder;
+  std::vector<PosedImage> images = test_images();
+  for (const PosedImage& image : images) save_test_picture(folder / "images" / image.name);
+  images.push_back(images[4]);
+  save_transforms(images, test_points(), folder.path());
+  EXPECT_EQ(load_scene(folder.path()).views.size(), 12u);
+  EXPECT_EQ(problems_of(folder),
+            "1 image whose name was there before, such as images/04.png\nOnly the first of each is used.\n");
+}
+
 TEST(LoadScene, AListOfNamesBesideTransformsIsNoModel) {
   TestFolder folder;
   for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
