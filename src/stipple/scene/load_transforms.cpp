@@ -271,13 +271,14 @@ Transforms load_transforms(const fs::path& path) {
     read_frames(path, {}, out);
     return out;
   }
-  read_frames(path, false, out);
   for (const char* other : {"transforms_test.json", "transforms_val.json"}) {  // one of them: test goes first
     if (!is_file(path.parent_path() / other)) continue;
+    read_frames(path, false, out);
     read_frames(path.parent_path() / other, true, out);
     out.format += fmt::format(" and {}", other);
-    break;
+    return out;
   }
+  read_frames(path, {}, out);  // on its own it names no test views
   return out;
 }
 

@@ -123,6 +123,7 @@ TEST(Transforms, TrainAndTestFiles) {
   TestFolder folder;
   EXPECT_FALSE(find_transforms(folder.path()));
   folder.write("transforms_train.json", frames(frame("") + "," + frame("")));
+  EXPECT_FALSE(load_transforms(folder / "transforms_train.json").frames.at(0).is_test.has_value());
   folder.write("transforms_val.json", frames(frame("") + "," + frame("") + "," + frame("")));
   Transforms t = load_transforms(*find_transforms(folder.path()));
   EXPECT_EQ(t.format, "transforms_train.json and transforms_val.json");
