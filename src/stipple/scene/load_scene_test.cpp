@@ -335,6 +335,23 @@ TEST(LoadScene, SmallerOnRequest) {
   EXPECT_EQ(load_scene(folder.path(), options).views[0].image_path, folder / "images/00.png");
 }
 
+TEST(LoadScene, ShrunkPhotosAreUsedOnlyWhereNoneLosesByIt) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  std::vector<PosedImage> images = test_images();
+  images[7].lens = resized(images[7].lens, 16, 12);
+  save_colmap(images, test_points(), ColmapFormat::kBinary, folder / "sparse/0");
+  save_test_picture(folder / "images/07.png", 16, 12);
+  for (const PosedImage& i : images)
+    save_test_picture(folder / "images_2" / i.name, i.lens.width_px / 2, i.lens.height_px / 2);
+  SceneOptions options;
+  options.max_resolution_px = 16;
+  const Scene scene = load_scene(folder.path(), options);
+  EXPECT_EQ(scene.views[0].image_path, folder / "images/00.png");
+  EXPECT_EQ(scene.views[0].camera.width_px, 16);
+  EXPECT_EQ(scene.views[7].camera.width_px, 16);
+}
+
 TEST(LoadScene, MasksUnderTheirUsualNames) {
   for (const char* mask : {"masks/03.png", "mask/03.png", "masks/03.png.png", "masks/03.mask.png"}) {
     TestFolder folder;

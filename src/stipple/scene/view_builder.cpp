@@ -16,6 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr int kMaxShrinking = 64;  // of folders such as images_4
+
 int longer_side(const Lens& lens) { return std::max(lens.width_px, lens.height_px); }
 
 // How much smaller than its lens says a photo is to be trained on.
@@ -143,16 +145,23 @@ std::size_t ViewBuilder::count_found(const ImageFinder& finder) const {
       }));
 }
 
+// By how much every photo may be shrunk and still be as large as it is trained on.
+int ViewBuilder::most_shrinking() const {
+  int most = kMaxShrinking;
+  for (const SourceImage& image : source_.images) {
+    if (!image.lens.width_px || !image.lens.height_px) return 1;
+    Lens lens;
+    lens.width_px = static_cast<int>(std::clamp(*image.lens.width_px, 1.0, 65536.0));
+    lens.height_px = static_cast<int>(std::clamp(*image.lens.height_px, 1.0, 65536.0));
+    most = std::min(most, static_cast<int>(1 / working_scale(lens, options_) + 1e-6));
+  }
+  return most;
+}
+
 // images_4 instead of images where that is large enough and whole: it decodes faster.
 fs::path ViewBuilder::shrunk_folder(const fs::path& folder) const {
   if (folder.filename() != "images" || source_.images.empty()) return folder;
-  const FrameLens& first = source_.images[0].lens;
-  if (!first.width_px || !first.height_px) return folder;
-  Lens lens;
-  lens.width_px = static_cast<int>(std::clamp(*first.width_px, 1.0, 65536.0));
-  lens.height_px = static_cast<int>(std::clamp(*first.height_px, 1.0, 65536.0));
-  const int most = static_cast<int>(1 / working_scale(lens, options_) + 1e-6);
-  for (int factor = std::min(most, 64); factor > 1; --factor) {
+  for (int factor = most_shrinking(); factor > 1; --factor) {
     const fs::path shrunk = folder.parent_path() / fmt::format("images_{}", factor);
     if (is_folder(source_.base / shrunk) &&
         count_found(ImageFinder(source_.base / shrunk)) == source_.images.size())

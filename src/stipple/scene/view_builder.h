@@ -23,6 +23,7 @@ class ViewBuilder {
  private:
   std::filesystem::path choose_folder() const;
   std::size_t count_found(const ImageFinder& finder) const;
+  int most_shrinking() const;
   std::filesystem::path shrunk_folder(const std::filesystem::path& folder) const;
   std::optional<std::filesystem::path> find(const std::filesystem::path& name);
   void add_found(const SourceImage& image, const std::filesystem::path& name,
