@@ -114,7 +114,7 @@ class Doctor {
           "Training starts from grey and takes longer; export them with colours.");
     Dropped lonely;
     for (const SceneView& view : scene_.views)
-      if (count_seen(view.camera) < kFewPoints) lonely.add(view.name);
+      if (!sees_enough(view.camera)) lonely.add(view.name);
     if (lonely.count > 0)
       add(false,
           fmt::format("{} fewer than {} points, such as {}",
@@ -123,7 +123,8 @@ class Doctor {
           "Their poses may be wrong, or they look away from the scene.");
   }
 
-  std::size_t count_seen(const Camera& camera) const {
+  // Most views have seen enough after a few points; with 10,000 views and millions of points that matters.
+  bool sees_enough(const Camera& camera) const {
     std::size_t seen = 0;
     for (const Vec3f& p : scene_.points.position) {
       const Vec3f c = camera.camera_from_world.rotation * p + camera.camera_from_world.translation;
@@ -132,8 +133,9 @@ class Doctor {
       const float v = camera.focal_px.y * c.y / c.z + camera.center_px.y;
       seen += 0 <= u && u < static_cast<float>(camera.width_px) && 0 <= v &&
               v < static_cast<float>(camera.height_px);
+      if (seen >= kFewPoints) return true;
     }
-    return seen;
+    return false;
   }
 
   static float median_of(std::vector<float> values) {

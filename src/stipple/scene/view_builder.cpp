@@ -28,10 +28,9 @@ double working_scale(const Lens& lens, const SceneOptions& options) {
   return scale;
 }
 
-// The camera for a photo `scale` times the size of its lens; file_scale is how large the file is, and within
-// a pixel of that the file's size is taken as it is.
-Camera working_camera(const Lens& lens, double scale, const ImageInfo& file) {
-  Camera camera = undistorted_camera(lens);
+// The camera for a photo `scale` times the size of its lens, from the lens's undistorted one; within a pixel
+// of the file's size that is taken as it is.
+Camera working_camera(Camera camera, const Lens& lens, double scale, const ImageInfo& file) {
   const auto side = [&](int full, int in_file) {
     const int wanted = std::max(1, static_cast<int>(std::lround(full * scale)));
     return lens.is_pinhole() && std::abs(in_file - wanted) <= 1 ? in_file : wanted;
@@ -201,11 +200,20 @@ void ViewBuilder::add_view(const SourceImage& image, const fs::path& name, const
   view.alpha = options_.alpha;
   const double in_file =
       static_cast<double>(std::max(upright.width_px, upright.height_px)) / longer_side(lens);
-  view.camera = working_camera(lens, std::min(working_scale(lens, options_), in_file), upright);
+  view.camera =
+      working_camera(undistorted(lens), lens, std::min(working_scale(lens, options_), in_file), upright);
   view.camera.camera_from_world = image.camera_from_world;
   view.lens = resized(lens, upright.width_px, upright.height_px);
   view.is_test = image.is_test.value_or(false);
   views.push_back(std::move(view));
+}
+
+const Camera& ViewBuilder::undistorted(const Lens& lens) {
+  if (!(last_lens_ == lens)) {
+    last_camera_ = undistorted_camera(lens);
+    last_lens_ = lens;
+  }
+  return last_camera_;
 }
 
 fs::path ViewBuilder::mask_of(const SourceImage& image, const fs::path& name) {

@@ -30,11 +30,15 @@ class ViewBuilder {
                  const std::filesystem::path& path);
   void add_view(const SourceImage& image, const std::filesystem::path& name,
                 const std::filesystem::path& path, const Lens& lens, const ImageInfo& upright);
+  // To undistort a lens takes a millisecond or more, and most photos have the lens of the one before.
+  const Camera& undistorted(const Lens& lens);
   std::filesystem::path mask_of(const SourceImage& image, const std::filesystem::path& name);
 
   const SceneSource& source_;
   const SceneOptions& options_;
   ImageFinder finder_;
+  std::optional<Lens> last_lens_;
+  Camera last_camera_;
   Dropped missing_, outside_, unreadable_, turned_, misshapen_, masks_missing_;
 };
 
