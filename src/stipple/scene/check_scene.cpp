@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "stipple/core/error.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::size_t kFewPoints = 30;  // a view that sees fewer is hardly tied to the scene
 constexpr float kFarOutlier = 20;       // times the median distance from the middle of the cameras
+constexpr float kMaxRounding = 1e-4f;   // of coordinates, as a part of how far the cameras spread
 constexpr std::size_t kFewViews = 10;   // fewer rarely make a scene that can be looked at from elsewhere
 // Parameters, both moments (59 floats each at SH degree 3), a projected splat, its gradient, and about three
 // tiles' worth of bins and partial gradients: as measured on the CPU backend at a million.
@@ -93,6 +95,14 @@ class Doctor {
     std::vector<float> distance;
     for (Vec3f c : centers) distance.push_back(std::sqrt(dot(c - middle, c - middle)));
     const float typical = median_of(distance);
+    const float widest = *std::max_element(distance.begin(), distance.end());
+    const float rounding = std::sqrt(dot(middle, middle)) * std::numeric_limits<float>::epsilon();
+    if (widest > 0 && rounding > kMaxRounding * widest)
+      return add(true,
+                 fmt::format("the scene lies so far from its origin that coordinates are rounded to {:.3g}, "
+                             "with cameras {:.3g} from their middle",
+                             rounding, widest),
+                 "Export it in local coordinates, with the origin in its middle.");
     Dropped far;
     for (std::size_t i = 0; i < distance.size(); ++i)
       if (distance[i] > kFarOutlier * typical && typical > 0) far.add(scene_.views[i].name);
@@ -101,7 +111,7 @@ class Doctor {
           fmt::format("{} taken from very far away from the others, such as {}", count_of(far.count, "image"),
                       far.first),
           "Their poses are likely wrong; remove them if the result has fog in it.");
-    if (scene_.views.size() > 1 && *std::max_element(distance.begin(), distance.end()) == 0)
+    if (scene_.views.size() > 1 && widest == 0)
       add(true, "all images were taken from the same place",
           "Depth cannot be told from one place; walk around while you take photos.");
   }
