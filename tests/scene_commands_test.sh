@@ -45,6 +45,11 @@ check "no folder fails" status_is 1
 check "no folder is named" one_line_with "nowhere"
 run check colmap --max-resolution huge
 check "a wrong value is a misuse" status_is 2
+run check colmap --alpha grey
+check "a wrong use of alpha is a misuse" status_is 2
+check "the uses of alpha are named" one_line_with "--alpha: 'grey' is none of weight, white and black"
+run check colmap --alpha white
+check "a right use of alpha is taken" status_is 0
 run check colmap --max-resolution 32 --json
 check "--max-resolution shrinks" says '"32x24": 12'
 run synth -o bad --size 64

@@ -9,6 +9,20 @@
 
 namespace stipple {
 
+namespace {
+
+// CLI11 takes the numbers of an enum; its own way to names answers a wrong one with those numbers.
+std::string number_from_alpha_use(std::string& name) {
+  static const std::map<std::string, AlphaUse> uses = {
+      {"weight", AlphaUse::kWeight}, {"white", AlphaUse::kWhite}, {"black", AlphaUse::kBlack}};
+  const auto use = uses.find(name);
+  if (use == uses.end()) return fmt::format("'{}' is none of weight, white and black", name);
+  name = std::to_string(static_cast<int>(use->second));
+  return "";
+}
+
+}  // namespace
+
 void add_scene_options(CLI::App& command, SceneOptions& options) {
   command
       .add_option("--max-resolution", options.max_resolution_px,
@@ -21,12 +35,10 @@ void add_scene_options(CLI::App& command, SceneOptions& options) {
       ->capture_default_str();
   command.add_option("--images", options.images,
                      "folder of the photos, relative to the scene; found by itself");
-  static const std::map<std::string, AlphaUse> uses = {
-      {"weight", AlphaUse::kWeight}, {"white", AlphaUse::kWhite}, {"black", AlphaUse::kBlack}};
   command
       .add_option("--alpha", options.alpha,
                   "photos with transparency: leave those pixels out (weight), or put them on white or black")
-      ->transform(CLI::CheckedTransformer(uses, CLI::ignore_case).description("{weight,white,black}"))
+      ->transform(CLI::Validator(number_from_alpha_use, "{weight,white,black}"))
       ->default_str("weight");
   command
       .add_option("--random-points", options.random_point_count,
