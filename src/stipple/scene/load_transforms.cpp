@@ -254,7 +254,10 @@ Lens resolve_lens(const FrameLens& from, int width_px, int height_px) {
   lens.center_px = {from.center_x_px.value_or(w / 2), from.center_y_px.value_or(h / 2)};
   lens.width_px = static_cast<int>(w);
   lens.height_px = static_cast<int>(h);
-  if (lens.model.empty()) lens.model = lens.kind == Lens::Kind::kFisheye ? "OPENCV_FISHEYE" : "OPENCV";
+  if (lens.model.empty())  // named after what is distorted
+    lens.model = lens.is_pinhole()                   ? "PINHOLE"
+                 : lens.kind == Lens::Kind::kFisheye ? "OPENCV_FISHEYE"
+                                                     : "OPENCV";
   return lens;
 }
 

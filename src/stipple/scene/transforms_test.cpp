@@ -80,6 +80,18 @@ TEST(Transforms, FocalLengthsInAllTheirForms) {
   EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":3,\"w\":0"); }), "its size is 0 x 100 pixels");
 }
 
+TEST(Transforms, ALensWithoutANameIsNamedAfterItsDistortion) {
+  const auto model = [](const std::string& fields) {
+    TestFolder folder;
+    folder.write("transforms.json", frames(frame(fields)));
+    return resolve_lens(load_transforms(folder / "transforms.json").frames.at(0).lens, 64, 48).model;
+  };
+  EXPECT_EQ(model(""), "PINHOLE");
+  EXPECT_EQ(model(",\"k1\":0"), "PINHOLE");
+  EXPECT_EQ(model(",\"k1\":0.1"), "OPENCV");
+  EXPECT_EQ(model(",\"is_fisheye\":true"), "OPENCV_FISHEYE");
+}
+
 TEST(Transforms, OtherCameraModelsAreNamed) {
   TestFolder folder;
   for (const char* fields : {",\"camera_model\":\"EQUIRECTANGULAR\"", ",\"equirectangular\":true"}) {
