@@ -434,6 +434,16 @@ TEST(LoadScene, ANameThatNoFileCanHaveIsAMissingMask) {
                                      ")\nThey are used without; every pixel of them counts.\n");
 }
 
+TEST(LoadScene, ACameraThatNoLensHas) {
+  TestFolder folder;
+  for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
+  save_transforms(test_images(), test_points(), folder.path());
+  replace_in(folder / "transforms.json", "\"file_path\"", "\"fl_x\": 1e-300, \"file_path\"");
+  EXPECT_EQ(problems_of(folder),
+            "1 image cannot be used: images/00.png: its focal length is 1e-300 x 31.25 pixels\n"
+            "They are left out; correct their cameras.\n");
+}
+
 TEST(LoadScene, AFrameThatIsThereTwice) {
   TestFolder folder;
   std::vector<PosedImage> images = test_images();

@@ -21,6 +21,8 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 30;
 constexpr double kRotationTolerance = 1e-2;  // exporters print few digits
+// Beyond what any lens has; cameras are kept in 32-bit numbers.
+constexpr double kMinFocal_px = 1e-3, kMaxPixel = 1e9;
 
 // How many characters at the start spell a number that is none: "NaN", "-Infinity", "-nan(ind)"; else 0.
 std::size_t length_of_nan(std::string_view text) {
@@ -248,10 +250,12 @@ Lens resolve_lens(const FrameLens& from, int width_px, int height_px) {
   if (!x) x = y;
   if (!y) y = x;
   if (!x) throw Error("it has no focal length: fl_x, camera_angle_x or x_fov");
-  if (!(*x > 0 && *y > 0 && std::isfinite(*x) && std::isfinite(*y)))
+  if (!(*x > kMinFocal_px && *y > kMinFocal_px && *x < kMaxPixel && *y < kMaxPixel))
     throw Error(fmt::format("its focal length is {} x {} pixels", *x, *y));
   lens.focal_px = {*x, *y};
   lens.center_px = {from.center_x_px.value_or(w / 2), from.center_y_px.value_or(h / 2)};
+  if (!(std::abs(lens.center_px.x) < kMaxPixel && std::abs(lens.center_px.y) < kMaxPixel))
+    throw Error(fmt::format("its principal point is {} {}", lens.center_px.x, lens.center_px.y));
   lens.width_px = static_cast<int>(w);
   lens.height_px = static_cast<int>(h);
   if (lens.model.empty())  // named after what is distorted

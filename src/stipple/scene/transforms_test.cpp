@@ -78,6 +78,9 @@ TEST(Transforms, FocalLengthsInAllTheirForms) {
   EXPECT_EQ(error_of([&] { lens_of(""); }), "it has no focal length: fl_x, camera_angle_x or x_fov");
   EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":-3"); }), "its focal length is -3 x -3 pixels");
   EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":3,\"w\":0"); }), "its size is 0 x 100 pixels");
+  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":1e-300"); }), "its focal length is 1e-300 x 1e-300 pixels");
+  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":1e300"); }), "its focal length is 1e+300 x 1e+300 pixels");
+  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":3,\"cx\":-1e300"); }), "its principal point is -1e+300 50");
 }
 
 TEST(Transforms, ALensWithoutANameIsNamedAfterItsDistortion) {

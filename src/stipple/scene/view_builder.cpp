@@ -107,6 +107,7 @@ std::vector<SceneProblem> ViewBuilder::problems() const {
   add(outside_, "{} whose name leads outside the scene, such as {}",
       "They are left out; put the photos into the scene's folder, and name them relative to it.");
   add(unreadable_, "{} cannot be used: {}", "They are left out; copy or convert them again.");
+  add(bad_lenses_, "{} cannot be used: {}", "They are left out; correct their cameras.");
   add(turned_, "{} turned by an Exif orientation that the cameras may not know of, such as {}",
       "They are left out; turn the pixels (exiftran -ai) or remove the tag, whichever the cameras were "
       "computed "
@@ -187,7 +188,7 @@ void ViewBuilder::add_found(const SourceImage& image, const fs::path& name, cons
                                         image.camera, lens.width_px, lens.height_px));
     add_view(image, name, path, lens, turned);
   } catch (const Error& error) {  // of the lens, which does not know whose it is
-    throw Error(fmt::format("{}: {}", image.name, error.what()));
+    bad_lenses_.add(fmt::format("{}: {}", image.name, error.what()));
   }
 }
 

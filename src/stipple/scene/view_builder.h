@@ -39,7 +39,7 @@ class ViewBuilder {
   ImageFinder finder_;
   std::optional<Lens> last_lens_;
   Camera last_camera_;
-  Dropped missing_, outside_, unreadable_, turned_, misshapen_, masks_missing_;
+  Dropped missing_, outside_, unreadable_, bad_lenses_, turned_, misshapen_, masks_missing_;
 };
 
 }  // namespace stipple
