@@ -203,6 +203,15 @@ TEST(LoadScene, BadPointsAndLines) {
             "They are left out; export the model again if there are many.\n");
 }
 
+TEST(LoadScene, TextWithAByteOrderMark) {
+  TestFolder folder;
+  save_test_scene(folder.path(), ColmapFormat::kText);
+  folder.write("sparse/0/cameras.txt",
+               "\xef\xbb\xbf"
+               "1 PINHOLE 32 24 30 30 16 12\n");
+  EXPECT_EQ(problems_of(folder), "");
+}
+
 TEST(LoadScene, CutText) {
   TestFolder folder;
   save_test_scene(folder.path(), ColmapFormat::kText);
