@@ -32,6 +32,11 @@ check "the same photos in each" cmp colmap/images/0003.png transforms/images/000
 run synth -o again --views 12 --size 64x48
 check "the same seed, the same photos" cmp colmap/images/0003.png again/images/0003.png
 check "the same seed, the same points" cmp colmap/sparse/0/points3D.bin again/sparse/0/points3D.bin
+for format in colmap-text transforms; do
+  run synth -o again --views 12 --size 64x48 --format $format
+  check "a scene that would be read instead of $format is in the way" status_is 1
+  check "it is named" one_line_with "again/sparse"
+done
 run synth -o other --views 12 --size 64x48 --seed 2
 check "another seed, other photos" [ "$(cmp -s colmap/images/0003.png other/images/0003.png; echo $?)" = 1 ]
 
@@ -45,6 +50,11 @@ check "no folder fails" status_is 1
 check "no folder is named" one_line_with "nowhere"
 run check colmap --max-resolution huge
 check "a wrong value is a misuse" status_is 2
+run check colmap --alpha grey
+check "a wrong use of alpha is a misuse" status_is 2
+check "the uses of alpha are named" one_line_with "--alpha: 'grey' is not weight, white or black"
+run check colmap --alpha white
+check "a right use of alpha is taken" status_is 0
 run check colmap --max-resolution 32 --json
 check "--max-resolution shrinks" says '"32x24": 12'
 run synth -o bad --size 64

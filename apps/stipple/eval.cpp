@@ -69,7 +69,7 @@ std::vector<std::size_t> views_to_show(const Scene& scene, bool train) {
 // Photos with transparency were put on the colour that the model has to have behind it.
 RenderOptions render_options(const RunOptions& run) {
   RenderOptions options;
-  if (run.scene_options.alpha == AlphaUse::kWhite) options.background = {1, 1, 1};
+  options.background = run.background;
   options.antialiased = run.antialiased;
   return options;
 }

@@ -4,18 +4,17 @@
 #include <fmt/format.h>
 
 #include <future>
-#include <nlohmann/json.hpp>
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/interrupt.h"
 #include "apps/stipple/picture_size.h"
 #include "apps/stipple/progress.h"
+#include "apps/stipple/run_folder.h"
 #include "apps/stipple/temporary_folder.h"
 #include "apps/stipple/video.h"
 #include "stipple/backend/render.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image_file.h"
-#include "stipple/io/input_file.h"
 #include "stipple/io/output_file.h"
 #include "stipple/io/ply.h"
 #include "stipple/scene/camera_path.h"
@@ -28,39 +27,15 @@ namespace fs = std::filesystem;
 
 constexpr int kMaxFrameCount = 9999;  // names have four digits, and sort
 
-struct SceneSource {
-  fs::path path;
-  SceneOptions options;
-};
-
-// What a run's options.json says of its scene, as far as cameras depend on it.
-SceneSource read_run(const fs::path& run) {
-  InputFile file(run / "options.json");
-  const auto bytes = file.take_rest();
-  const char* text = reinterpret_cast<const char*>(bytes.data());
-  try {
-    const nlohmann::json json = nlohmann::json::parse(text, text + bytes.size());
-    const nlohmann::json& options = json.at("scene_options");
-    SceneSource source{json.at("scene").get<std::string>(), {}};
-    source.options.max_resolution_px = options.at("max_resolution").get<int>();
-    source.options.downscale = options.at("downscale").get<int>();
-    source.options.images = options.at("images").get<std::string>();
-    return source;
-  } catch (const nlohmann::json::exception&) {
-    throw Error(fmt::format("{}: not what a training run writes; give the scene with --scene and {}",
-                            file.name(), (run / "model.ply").string()));
-  }
-}
-
 Scene load_scene_of(const PathArguments& a, const fs::path& run_or_model) {
   const bool is_run = fs::is_directory(run_or_model);
   if (!is_run && a.scene.empty())
     throw Error(fmt::format(
         "{}: a path follows the scene's cameras: name the scene with --scene, or give a run's folder",
         run_or_model.string()));
-  SceneSource source = is_run ? read_run(run_or_model) : SceneSource();
-  if (!a.scene.empty()) source.path = a.scene;
-  return load_scene(source.path, source.options);
+  RunOptions run = is_run ? load_run_options(run_or_model) : RunOptions();
+  if (!a.scene.empty()) run.scene = a.scene;
+  return load_scene(run.scene, run.scene_options);
 }
 
 std::vector<PathFrame> frames_of(const PathArguments& a, const Scene& scene) {

@@ -8,7 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "apps/stipple/scene_options.h"
+#include "apps/stipple/option_text.h"
+#include "apps/stipple/run_options.h"
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 
@@ -69,28 +70,6 @@ RunPoint point_of(const json& object) {
   return point;
 }
 
-template <class T>
-void read_whole(const json& object, const char* field, double low, double high, const fs::path& file, T& to) {
-  const double value = value_or(object, field, static_cast<double>(to));
-  if (!(low <= value && value <= high))
-    throw Error(fmt::format("{}: \"{}\" must be from {} to {}", file.string(), field, low, high));
-  to = static_cast<T>(value);
-}
-
-SceneOptions scene_options_of(const json& object, const fs::path& file) {
-  SceneOptions options;
-  read_whole(object, "max_resolution", 0, kMaxResolutionPx, file, options.max_resolution_px);
-  read_whole(object, "downscale", 1, kMaxDownscale, file, options.downscale);
-  read_whole(object, "random_points", 1, kMaxRandomPoints, file, options.random_point_count);
-  options.images = value_or(object, "images", std::string());
-  const std::string alpha = value_or(object, "alpha", std::string("weight"));
-  const auto use = alpha_uses().find(alpha);
-  if (use == alpha_uses().end())
-    throw Error(fmt::format("{}: \"alpha\" must be weight, white or black", file.string()));
-  options.alpha = use->second;
-  return options;
-}
-
 }  // namespace
 
 void check_run_folder(const fs::path& folder) {
@@ -104,8 +83,9 @@ RunOptions load_run_options(const fs::path& folder) {
   const json train = object_in(object, "train");
   RunOptions options;
   options.scene = value_or(object, "scene", std::string());
-  options.scene_options = scene_options_of(object_in(object, "scene_options"), file);
+  scene_options_from_json(object_in(object, "scene_options"), file.string(), options.scene_options);
   options.antialiased = value_or(train, "antialiased", false);
+  parse_option(value_or(train, "background", std::string("0,0,0")), options.background);
   options.held_out_tests = value_or(train, "eval", false);
   return options;
 }

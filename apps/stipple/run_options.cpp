@@ -158,6 +158,10 @@ RunSettings resolve(const GivenOptions& given) {
   };
   for_each_run_option(options, take);
   for_each_scene_option(options.scene, take);
+  // Photos that are put on white are of a scene in front of white.
+  if (options.scene.alpha == AlphaUse::kWhite && config.is_null() &&
+      !given.text_from_flag.contains("background"))
+    options.train.background = {1, 1, 1};
   options.train.max_photo_bytes = static_cast<std::size_t>(options.max_ram_gib * (1u << 30));
   options.scene.seed = options.train.seed;
   check(options);

@@ -4,8 +4,21 @@
 #include <fmt/format.h>
 
 #include "apps/stipple/commands.h"
+#include "apps/stipple/option_text.h"
 
 namespace stipple {
+
+namespace {
+
+// CLI11 takes the numbers of an enum; its own way to names answers a wrong one with those numbers.
+std::string number_from_alpha_use(std::string& name) {
+  AlphaUse use{};
+  if (const auto complaint = parse_option(name, use)) return *complaint;
+  name = std::to_string(static_cast<int>(use));
+  return "";
+}
+
+}  // namespace
 
 void add_scene_options(CLI::App& command, SceneOptions& options) {
   command
@@ -22,19 +35,13 @@ void add_scene_options(CLI::App& command, SceneOptions& options) {
   command
       .add_option("--alpha", options.alpha,
                   "photos with transparency: leave those pixels out (weight), or put them on white or black")
-      ->transform(CLI::CheckedTransformer(alpha_uses(), CLI::ignore_case).description("{weight,white,black}"))
+      ->transform(CLI::Validator(number_from_alpha_use, "{weight,white,black}"))
       ->default_str("weight");
   command
       .add_option("--random-points", options.random_point_count,
                   "how many points to start from where the scene has none")
       ->check(whole_number(1, kMaxRandomPoints))
       ->capture_default_str();
-}
-
-const std::map<std::string, AlphaUse>& alpha_uses() {
-  static const std::map<std::string, AlphaUse> uses = {
-      {"weight", AlphaUse::kWeight}, {"white", AlphaUse::kWhite}, {"black", AlphaUse::kBlack}};
-  return uses;
 }
 
 std::string format_bytes(std::size_t bytes) {

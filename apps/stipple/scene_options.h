@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <CLI/CLI.hpp>
-#include <map>
 #include <string>
 
 #include "stipple/scene/scene.h"
@@ -12,9 +11,6 @@ constexpr int kMaxResolutionPx = 65536, kMaxDownscale = 64, kMaxRandomPoints = 1
 
 // The options that say how a scene's photos are read, the same for every command that takes a scene.
 void add_scene_options(CLI::App& command, SceneOptions& options);
-
-// What --alpha takes.
-const std::map<std::string, AlphaUse>& alpha_uses();
 
 std::string format_bytes(std::size_t bytes);  // 72 MiB
 

@@ -65,10 +65,20 @@ void save_cameras(const SynthArguments& a, const std::vector<SynthView>& views) 
   save_colmap(images, points, format, make_folder(fs::path(a.output) / "sparse" / "0"));
 }
 
+// What another format left there would be read instead of what comes.
+void check_output(const SynthArguments& a) {
+  const fs::path other = fs::path(a.output) / (a.format == "transforms" ? "sparse" : "sparse/0/images.bin");
+  std::error_code ignored;
+  if (a.format != "colmap" && fs::exists(other, ignored))
+    throw Error(
+        fmt::format("{} is already there; give another folder with -o, or remove it", other.string()));
+}
+
 void run_synth(SynthArguments a) {
   const PictureSize size = parse_size(a.size);
   a.options.width_px = size.width_px;
   a.options.height_px = size.height_px;
+  check_output(a);
   const fs::path images = make_folder(fs::path(a.output) / "images");
   const fs::path depths = a.depth ? make_folder(fs::path(a.output) / "depth") : fs::path();
   const std::vector<SynthView> views = synth_cameras(a.options);

@@ -35,9 +35,14 @@ struct Tiff {
 
 int exif_orientation(std::span<const std::byte> app1) {
   constexpr char kSignature[] = {'E', 'x', 'i', 'f', 0, 0};
-  if (app1.size() < sizeof(kSignature) + 8) return 1;
+  if (app1.size() < sizeof(kSignature)) return 1;
   if (std::memcmp(app1.data(), kSignature, sizeof(kSignature)) != 0) return 1;
-  Tiff tiff{app1.subspan(sizeof(kSignature))};
+  return tiff_orientation(app1.subspan(sizeof(kSignature)));
+}
+
+int tiff_orientation(std::span<const std::byte> bytes) {
+  if (bytes.size() < 8) return 1;
+  Tiff tiff{bytes};
   tiff.big_endian = tiff.bytes[0] == std::byte{'M'};  // "MM" Motorola's order, "II" Intel's
   if (tiff.number(2, 2) != 42u) return 1;
 

@@ -40,4 +40,7 @@ void check_pixel_count(std::uint64_t width, std::uint64_t height, const std::str
 // The Exif orientation in the content of a JPEG's APP1 marker, or 1 (upright) when there is none in it.
 int exif_orientation(std::span<const std::byte> app1);
 
+// The same of bare Exif data, as a PNG's eXIf chunk has it.
+int tiff_orientation(std::span<const std::byte> bytes);
+
 }  // namespace stipple

@@ -13,7 +13,7 @@ namespace stipple {
 struct ImageInfo {
   int width_px = 0, height_px = 0;  // as stored, before it is turned upright
   int channel_count = 0;
-  int orientation = 1;  // how a JPEG's camera was held, as Exif numbers it: 1 upright, to 8
+  int orientation = 1;  // how the camera was held, as Exif numbers it: 1 upright, to 8
 };
 
 // A picture as its file stores it.

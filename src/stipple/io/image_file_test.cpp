@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stipple/io/test_folder.h"
+#include "stipple/io/test_jpeg.h"
 
 namespace stipple {
 namespace {
@@ -21,6 +22,8 @@ struct Png {
   std::vector<png_color> palette = {};
   std::vector<png_byte> palette_alpha = {};
   int transparent_grey = -1;
+  std::string exif = {};
+  bool exif_at_end = false;
   bool header_only = false;            // and the start of its data
   std::vector<unsigned> samples = {};  // of pixels, channels interleaved
 
@@ -46,11 +49,17 @@ struct Png {
       png_set_tRNS(png, info, nullptr, 0, &transparent);
     }
     png_write_info(png, info);
+    const auto write_exif = [&] {
+      png_write_chunk(png, reinterpret_cast<png_const_bytep>("eXIf"),
+                      reinterpret_cast<png_const_bytep>(exif.data()), exif.size());
+    };
+    if (!exif.empty() && !exif_at_end) write_exif();
     if (!header_only) {
       std::vector<std::vector<png_byte>> rows = packed_rows();
       std::vector<png_bytep> pointers;
       for (std::vector<png_byte>& row : rows) pointers.push_back(row.data());
       png_write_image(png, pointers.data());
+      if (exif_at_end) write_exif();
       png_write_end(png, info);
     }
     png_destroy_write_struct(&png, &info);
@@ -137,6 +146,20 @@ TEST(Png, SixteenBitsAreRoundedToBytes) {
   const std::filesystem::path path = folder.write("a.png", png.encode());
   EXPECT_EQ(load_byte_image(path).values, (std::vector<std::uint8_t>{0, 0, 1, 255, 254, 128}));
   EXPECT_EQ(load_image(path).values[1], 128 / 65535.0f);
+}
+
+TEST(Png, ExifOrientationIsRespectedOrRefused) {
+  TestFolder folder;
+  Png png{.width = 3, .height = 2, .samples = {10, 20, 30, 40, 50, 60}};
+  png.exif = exif(6, true).substr(6);  // without what a JPEG puts before it
+  const std::filesystem::path path = folder.write("a.png", png.encode());
+  EXPECT_EQ(load_image_info(path).orientation, 6);
+  const ByteImage upright = load_byte_image(path);
+  EXPECT_EQ(upright.width_px, 2);
+  EXPECT_EQ(upright.values, (std::vector<std::uint8_t>{40, 10, 50, 20, 60, 30}));  // turned clockwise
+  png.exif_at_end = true;
+  EXPECT_EQ(error_of([&] { load_byte_image(folder.write("a.png", png.encode())); }),
+            path.string() + ": it is turned by an Exif orientation after its pixels; save it again, upright");
 }
 
 TEST(Png, InfoIsWhatDecodingFinds) {

@@ -116,7 +116,7 @@ bool choose_output(Reader& reader) {
 bool read_pixels(Reader& reader, std::vector<png_bytep>& rows) {
   if (setjmp(png_jmpbuf(reader.png))) return false;
   png_read_image(reader.png, rows.data());
-  png_read_end(reader.png, nullptr);  // the rest is checked too: it may tell that the file was cut
+  png_read_end(reader.png, reader.info);  // the rest is checked too: it may tell that the file was cut
   return true;
 }
 
@@ -151,6 +151,13 @@ void require(const Reader& reader, bool done, const std::string& name) {
   if (!done) throw Error(fmt::format("{}: {}", name, reader.stream.message));
 }
 
+int find_orientation(const Reader& reader) {
+  png_uint_32 size = 0;
+  png_bytep exif = nullptr;
+  if (png_get_eXIf_1(reader.png, reader.info, &size, &exif) == 0) return 1;
+  return tiff_orientation(std::as_bytes(std::span(exif, size)));
+}
+
 // What the header says, checked; from here on pixels are as choose_output() asks for them.
 ImageInfo take_info(Reader& reader, std::uint64_t file_bytes, const std::string& name) {
   const std::uint64_t width = png_get_image_width(reader.png, reader.info);
@@ -160,7 +167,8 @@ ImageInfo take_info(Reader& reader, std::uint64_t file_bytes, const std::string&
   require(reader, choose_output(reader), name);
   return {.width_px = static_cast<int>(width),
           .height_px = static_cast<int>(height),
-          .channel_count = png_get_channels(reader.png, reader.info)};
+          .channel_count = png_get_channels(reader.png, reader.info),
+          .orientation = find_orientation(reader)};
 }
 
 }  // namespace
@@ -187,6 +195,9 @@ DecodedImage decode_png(std::span<const std::byte> file, const std::string& name
   image.bytes.resize(row_bytes * static_cast<std::size_t>(image.height_px));
   std::vector<png_bytep> rows = row_pointers(image.bytes.data(), row_bytes, image.height_px);
   require(reader, read_pixels(reader, rows), name);
+  if (find_orientation(reader) != image.info.orientation)  // whoever read the header alone does not know
+    throw Error(fmt::format(
+        "{}: it is turned by an Exif orientation after its pixels; save it again, upright", name));
   return image;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "stipple/core/error.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::size_t kFewPoints = 30;  // a view that sees fewer is hardly tied to the scene
 constexpr float kFarOutlier = 20;       // times the median distance from the middle of the cameras
+constexpr float kMaxRounding = 1e-4f;   // of coordinates, as a part of how far the cameras spread
 constexpr std::size_t kFewViews = 10;   // fewer rarely make a scene that can be looked at from elsewhere
 // Parameters, both moments (59 floats each at SH degree 3), a projected splat, its gradient, and about three
 // tiles' worth of bins and partial gradients: as measured on the CPU backend at a million.
@@ -94,6 +96,14 @@ class Doctor {
     std::vector<float> distance;
     for (Vec3f c : centers) distance.push_back(std::sqrt(dot(c - middle, c - middle)));
     const float typical = quantile_of(distance, 0.5f);
+    const float widest = *std::max_element(distance.begin(), distance.end());
+    const float rounding = std::sqrt(dot(middle, middle)) * std::numeric_limits<float>::epsilon();
+    if (widest > 0 && rounding > kMaxRounding * widest)
+      return add(true,
+                 fmt::format("the scene lies so far from its origin that coordinates are rounded to {:.3g}, "
+                             "with cameras {:.3g} from their middle",
+                             rounding, widest),
+                 "Export it in local coordinates, with the origin in its middle.");
     Dropped far;
     for (std::size_t i = 0; i < distance.size(); ++i)
       if (distance[i] > kFarOutlier * typical && typical > 0) far.add(scene_.views[i].name);
@@ -102,7 +112,7 @@ class Doctor {
           fmt::format("{} taken from very far away from the others, such as {}", count_of(far.count, "image"),
                       far.first),
           "Their poses are likely wrong; remove them if the result has fog in it.");
-    if (scene_.views.size() > 1 && *std::max_element(distance.begin(), distance.end()) == 0)
+    if (scene_.views.size() > 1 && widest == 0)
       add(true, "all images were taken from the same place",
           "Depth cannot be told from one place; walk around while you take photos.");
   }
@@ -115,7 +125,7 @@ class Doctor {
           "Training starts from grey and takes longer; export them with colours.");
     Dropped lonely;
     for (const SceneView& view : scene_.views)
-      if (count_seen(view.camera) < kFewPoints) lonely.add(view.name);
+      if (!sees_enough(view.camera)) lonely.add(view.name);
     if (lonely.count > 0)
       add(false,
           fmt::format("{} fewer than {} points, such as {}",
@@ -124,7 +134,8 @@ class Doctor {
           "Their poses may be wrong, or they look away from the scene.");
   }
 
-  std::size_t count_seen(const Camera& camera) const {
+  // Most views have seen enough after a few points; with 10,000 views and millions of points that matters.
+  bool sees_enough(const Camera& camera) const {
     std::size_t seen = 0;
     for (const Vec3f& p : scene_.points.position) {
       const Vec3f c = camera.camera_from_world.rotation * p + camera.camera_from_world.translation;
@@ -133,8 +144,9 @@ class Doctor {
       const float v = camera.focal_px.y * c.y / c.z + camera.center_px.y;
       seen += 0 <= u && u < static_cast<float>(camera.width_px) && 0 <= v &&
               v < static_cast<float>(camera.height_px);
+      if (seen >= kFewPoints) return true;
     }
-    return seen;
+    return false;
   }
 
   static Vec3f median_of(const std::vector<Vec3f>& points) {

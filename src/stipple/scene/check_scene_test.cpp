@@ -72,6 +72,29 @@ TEST(CheckScene, ACameraFarAway) {
       "wrong; remove them if the result has fog in it.\n");
 }
 
+TEST(CheckScene, FarFromTheOrigin) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  std::vector<PosedImage> images = test_images();
+  Points points = test_points();
+  const Vec3f offset(500000, 4649776, 120);  // as map coordinates are
+  for (PosedImage& image : images) {
+    RigidTransform& t = image.camera_from_world;
+    t.translation = t.translation - t.rotation * offset;
+  }
+  for (Vec3f& p : points.position) p = p + offset;
+  save_colmap(images, points, ColmapFormat::kBinary, folder / "sparse/0");
+  const std::string report = report_of(folder);
+  // How far apart the cameras are, only rounding says.
+  EXPECT_TRUE(report.starts_with(
+      "error: the scene lies so far from its origin that coordinates are rounded to 0.557, with cameras 4"))
+      << report;
+  EXPECT_NE(
+      report.find(" from their middle | Export it in local coordinates, with the origin in its middle."),
+      report.npos)
+      << report;
+}
+
 TEST(CheckScene, AllFromOnePlace) {
   TestFolder folder;
   save_test_scene(folder.path());

@@ -100,6 +100,10 @@ std::vector<fs::path> find_colmap_models(const fs::path& root) {
   return found;
 }
 
+bool is_whole_colmap_model(const fs::path& folder) {
+  return has_part(folder, "cameras") && has_part(folder, "images");
+}
+
 ColmapFormat colmap_format(const fs::path& folder) {
   return is_file(folder / "cameras.bin") && is_file(folder / "images.bin") ? ColmapFormat::kBinary
                                                                            : ColmapFormat::kText;

@@ -47,6 +47,9 @@ enum class ColmapFormat { kBinary, kText };
 // itself, colmap/sparse/0, ... The customary one first.
 std::vector<std::filesystem::path> find_colmap_models(const std::filesystem::path& root);
 
+// Whether a folder that holds a model has both of the files that make one.
+bool is_whole_colmap_model(const std::filesystem::path& folder);
+
 // How many images a model says it has; for choosing between several.
 std::size_t colmap_image_count(const std::filesystem::path& folder);
 

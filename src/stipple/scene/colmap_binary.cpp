@@ -117,7 +117,8 @@ void read_images(const fs::path& folder, ColmapBuilder& builder) {
 
 void read_points(const fs::path& folder, ColmapBuilder& builder) {
   const fs::path path = folder / "points3D.bin";
-  if (!fs::exists(path)) return;
+  std::error_code error;
+  if (!fs::exists(path, error) && !error) return;  // one that cannot be reached is an Error below
   EntryReader in(path, "point", 8 + 3 * 8 + 3 + 8 + 8);
   for (std::uint64_t i = 0; i < in.count(); ++i) {
     in.next_entry();

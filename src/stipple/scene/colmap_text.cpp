@@ -22,6 +22,8 @@ namespace {
 
 constexpr std::size_t kMaxLineBytes = std::size_t{256} << 20;  // an image's second line lists all it sees
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // editors on Windows put it before UTF-8
+
 // The lines of one of the files, without comments. "# Number of images: 4" in the head is remembered.
 class LineReader {
  public:
@@ -56,7 +58,7 @@ class LineReader {
                               kMaxLineBytes >> 20));
     last_line_has_end_ = line.has_value();
     line_ = line ? *line : as_text(file_.take_rest());
-    ++number_;
+    if (++number_ == 1 && line_.starts_with(kByteOrderMark)) line_.remove_prefix(kByteOrderMark.size());
     return true;
   }
 
@@ -187,7 +189,9 @@ void read_images(const fs::path& folder, ColmapBuilder& builder, ColmapModel& mo
 }
 
 void read_points(const fs::path& folder, ColmapBuilder& builder, ColmapModel& model) {
-  if (!fs::exists(folder / "points3D.txt")) return;
+  std::error_code error;
+  if (!fs::exists(folder / "points3D.txt", error) && !error)
+    return;  // one that cannot be reached is an Error below
   LineReader in(folder / "points3D.txt");
   std::uint64_t found = 0;
   while (std::optional<std::string_view> next = in.next()) {

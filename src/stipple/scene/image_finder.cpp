@@ -2,6 +2,7 @@
 #include "stipple/scene/image_finder.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace stipple {
 
@@ -10,6 +11,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMaxIndexedFiles = 1'000'000;  // a whole disk, not a scene
+constexpr const char* kMaskFolders[] = {"masks", "mask"};
 
 bool is_file(const fs::path& path) {
   std::error_code ignored;
@@ -21,6 +23,11 @@ bool is_image_name(const fs::path& path) {
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
+}
+
+bool is_mask_folder(const fs::path& path) {
+  return std::find(std::begin(kMaskFolders), std::end(kMaskFolders), path.filename()) !=
+         std::end(kMaskFolders);
 }
 
 std::optional<fs::path> only_one(const std::multimap<std::string, fs::path>& index, const std::string& key) {
@@ -57,6 +64,7 @@ void ImageFinder::build_index() {
   // Links to folders are not followed: they may lead in circles.
   fs::recursive_directory_iterator it(folder_, fs::directory_options::skip_permission_denied, error), end;
   for (std::size_t count = 0; !error && it != end && count < kMaxIndexedFiles; it.increment(error), ++count) {
+    if (is_mask_folder(it->path())) it.disable_recursion_pending();  // masks have their photos' names
     if (!is_image_name(it->path()) || !is_file(it->path())) continue;
     path_from_file_name_.emplace(it->path().filename().string(), it->path());
     path_from_stem_.emplace(it->path().stem().string(), it->path());
@@ -65,7 +73,7 @@ void ImageFinder::build_index() {
 
 fs::path find_mask(const fs::path& scene, const fs::path& name) {
   const std::string stem = (name.parent_path() / name.stem()).string();
-  for (const char* folder : {"masks", "mask"})
+  for (const char* folder : kMaskFolders)
     for (const std::string& candidate :
          {name.string(), stem + ".png", name.string() + ".png", stem + ".mask.png", stem + ".jpg"})
       if (is_file(scene / folder / candidate)) return scene / folder / candidate;

@@ -31,6 +31,7 @@ struct Lens {
 
   // No distortion: coefficients that are all zero count as none. A fisheye never is.
   bool is_pinhole() const;
+  bool operator==(const Lens&) const = default;
 };
 
 // One of COLMAP's camera models.

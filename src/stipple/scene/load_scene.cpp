@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "stipple/core/error.h"
 #include "stipple/scene/random_points.h"
@@ -24,9 +25,23 @@ void split(const SceneSource& source, Scene& scene) {
   for (std::size_t i = 0; i < scene.views.size(); i += kTestEvery) scene.views[i].is_test = true;
 }
 
+// What to do, as the end of a sentence. That images are left out goes without saying where all are.
+std::string way_out(const SceneProblem& problem) {
+  const std::string_view left_out = "They are left out";
+  std::string advice = problem.advice;
+  if (advice.starts_with(left_out))
+    advice.erase(0, left_out.size());
+  else if (!advice.empty())
+    advice = fmt::format("; {}{}", static_cast<char>(std::tolower(advice[0])), advice.substr(1));
+  if (advice.ends_with('.')) advice.pop_back();
+  return advice;
+}
+
 [[noreturn]] void fail_without_views(const fs::path& path, const Scene& scene) {
-  if (scene.problems.empty()) throw Error(fmt::format("{}: the scene has no images", path.string()));
-  throw Error(fmt::format("{}: no image can be used: {}", path.string(), scene.problems.back().what));
+  if (scene.problems.empty())
+    throw Error(fmt::format("{}: the scene has no images; export it again", path.string()));
+  const SceneProblem& last = scene.problems.back();
+  throw Error(fmt::format("{}: no image can be used: {}{}", path.string(), last.what, way_out(last)));
 }
 
 std::vector<std::size_t> select(const std::vector<SceneView>& views, bool is_test) {

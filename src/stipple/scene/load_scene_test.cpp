@@ -131,7 +131,17 @@ TEST(LoadScene, MissingPhotos) {
   EXPECT_EQ(load_scene(folder.path()).views.size(), 10u);
   fs::remove_all(folder / "images");
   EXPECT_EQ(problems_of(folder),
-            "scene: no image can be used: 12 images not in the folder, such as 00.png\n");
+            "scene: no image can be used: 12 images not in the folder, such as 00.png; copy them to "
+            "scene/, or say where they are with --images\n");
+}
+
+TEST(LoadScene, AModelThatWasCutBeforeItsFirstImage) {
+  TestFolder folder;
+  save_test_scene(folder.path(), ColmapFormat::kText);
+  folder.write("sparse/0/images.txt", "# Number of images: 12\n");
+  EXPECT_EQ(problems_of(folder),
+            "scene: no image can be used: 1 file that may be cut: images.txt says it has 12 entries, and has "
+            "0; if it is, copy or export the model again\n");
 }
 
 TEST(LoadScene, PhotosThatAreNone) {
@@ -179,7 +189,8 @@ TEST(LoadScene, OtherCameraModels) {
   folder.write("sparse/0/cameras.txt", "7 PINHOLE 32 24 30 30 16 12\n");
   EXPECT_EQ(
       problems_of(folder),
-      "scene: no image can be used: 12 images whose camera is not in the model, such as 00.png (camera 1)\n");
+      "scene: no image can be used: 12 images whose camera is not in the model, such as 00.png (camera 1); "
+      "export the whole model again\n");
 }
 
 TEST(LoadScene, BadPointsAndLines) {
@@ -190,6 +201,15 @@ TEST(LoadScene, BadPointsAndLines) {
             "1 point at a place that is not a number, such as point 61\nThey are left out.\n"
             "1 line without sense, such as points3D.txt line 64\n"
             "They are left out; export the model again if there are many.\n");
+}
+
+TEST(LoadScene, TextWithAByteOrderMark) {
+  TestFolder folder;
+  save_test_scene(folder.path(), ColmapFormat::kText);
+  folder.write("sparse/0/cameras.txt",
+               "\xef\xbb\xbf"
+               "1 PINHOLE 32 24 30 30 16 12\n");
+  EXPECT_EQ(problems_of(folder), "");
 }
 
 TEST(LoadScene, CutText) {
@@ -217,6 +237,8 @@ TEST(LoadScene, NamesNeverLeadOutside) {
   EXPECT_EQ(scene.views.size(), 8u);
   ASSERT_EQ(scene.problems.size(), 1u);
   EXPECT_EQ(scene.problems[0].what, "4 images whose name leads outside the scene, such as ../../secret.png");
+  EXPECT_EQ(scene.problems[0].advice,
+            "They are left out; put the photos into the scene's folder, and name them relative to it.");
 }
 
 TEST(LoadScene, LinksInCirclesAreSurvived) {
@@ -242,7 +264,7 @@ TEST(LoadScene, WhatIsNoScene) {
             (folder / "file").string() + ": this is a file; give the folder of the scene");
   fs::create_directories(folder / "sparse/0");
   save_colmap({}, {}, ColmapFormat::kBinary, folder / "sparse/0");
-  EXPECT_EQ(problems_of(folder), "scene: the scene has no images\n");
+  EXPECT_EQ(problems_of(folder), "scene: the scene has no images; export it again\n");
   fs::remove(folder / "sparse/0/images.bin");
   EXPECT_EQ(problems_of(folder),
             "scene/sparse/0: there is no images.bin or images.txt; export the whole model again\n");
@@ -322,6 +344,23 @@ TEST(LoadScene, SmallerOnRequest) {
   EXPECT_EQ(load_scene(folder.path(), options).views[0].image_path, folder / "images/00.png");
 }
 
+TEST(LoadScene, ShrunkPhotosAreUsedOnlyWhereNoneLosesByIt) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  std::vector<PosedImage> images = test_images();
+  images[7].lens = resized(images[7].lens, 16, 12);
+  save_colmap(images, test_points(), ColmapFormat::kBinary, folder / "sparse/0");
+  save_test_picture(folder / "images/07.png", 16, 12);
+  for (const PosedImage& i : images)
+    save_test_picture(folder / "images_2" / i.name, i.lens.width_px / 2, i.lens.height_px / 2);
+  SceneOptions options;
+  options.max_resolution_px = 16;
+  const Scene scene = load_scene(folder.path(), options);
+  EXPECT_EQ(scene.views[0].image_path, folder / "images/00.png");
+  EXPECT_EQ(scene.views[0].camera.width_px, 16);
+  EXPECT_EQ(scene.views[7].camera.width_px, 16);
+}
+
 TEST(LoadScene, MasksUnderTheirUsualNames) {
   for (const char* mask : {"masks/03.png", "mask/03.png", "masks/03.png.png", "masks/03.mask.png"}) {
     TestFolder folder;
@@ -339,6 +378,25 @@ TEST(LoadScene, MasksUnderTheirUsualNames) {
     EXPECT_EQ(photo.weight[0], 255);
     EXPECT_EQ(photo.weight[31], 0);
   }
+}
+
+TEST(LoadScene, MasksAreBesideThePhotosOfAModelsOwnFolder) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  save_test_picture(folder / "masks/03.png");
+  EXPECT_EQ(load_scene(folder / "sparse/0").views[3].mask_path, folder / "masks/03.png");
+}
+
+TEST(LoadScene, AMaskIsNeverTakenForItsPhoto) {
+  TestFolder folder;
+  save_test_scene(folder.path());
+  fs::create_directory(folder / "masks");
+  fs::rename(folder / "images/03.png", folder / "masks/03.png");
+  fs::rename(folder / "images", folder / "photos");  // makes it look through the whole scene
+  const Scene scene = load_scene(folder.path());
+  EXPECT_EQ(scene.views.size(), 11u);
+  ASSERT_EQ(scene.problems.size(), 1u);
+  EXPECT_EQ(scene.problems[0].what, "1 image not in the folder, such as 03.png");
 }
 
 TEST(LoadScene, DistortedPhotosAreUndistorted) {
@@ -375,6 +433,45 @@ TEST(LoadScene, TransformsOfEachDialect) {
   EXPECT_TRUE(scene.has_random_points);
 }
 
+TEST(LoadScene, ANameThatNoFileCanHaveIsAMissingMask) {
+  TestFolder folder;
+  for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
+  save_transforms(test_images(), test_points(), folder.path());
+  const std::string name(300, 'm');
+  replace_in(folder / "transforms.json", "\"file_path\"", "\"mask_path\": \"" + name + "\", \"file_path\"");
+  EXPECT_EQ(problems_of(folder), "1 image whose mask is not there, such as images/00.png (" + name +
+                                     ")\nThey are used without; every pixel of them counts.\n");
+}
+
+TEST(LoadScene, ACameraThatNoLensHas) {
+  TestFolder folder;
+  for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
+  save_transforms(test_images(), test_points(), folder.path());
+  replace_in(folder / "transforms.json", "\"file_path\"", "\"fl_x\": 1e-300, \"file_path\"");
+  EXPECT_EQ(problems_of(folder),
+            "1 image cannot be used: images/00.png: its focal length is 1e-300 x 31.25 pixels\n"
+            "They are left out; correct their cameras.\n");
+}
+
+TEST(LoadScene, AFrameThatIsThereTwice) {
+  TestFolder folder;
+  std::vector<PosedImage> images = test_images();
+  for (const PosedImage& image : images) save_test_picture(folder / "images" / image.name);
+  images.push_back(images[4]);
+  save_transforms(images, test_points(), folder.path());
+  EXPECT_EQ(load_scene(folder.path()).views.size(), 12u);
+  EXPECT_EQ(problems_of(folder),
+            "1 image whose name was there before, such as images/04.png\nOnly the first of each is used.\n");
+}
+
+TEST(LoadScene, AListOfNamesBesideTransformsIsNoModel) {
+  TestFolder folder;
+  for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
+  save_transforms(test_images(), test_points(), folder.path());
+  folder.write("images.txt", "00.png\n01.png\n");
+  EXPECT_EQ(load_scene(folder.path()).format, "transforms.json");
+}
+
 TEST(LoadScene, NerfstudioWithPointsAndMasks) {
   TestFolder folder;
   for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
@@ -391,7 +488,9 @@ TEST(LoadScene, NerfstudioWithPointsAndMasks) {
   EXPECT_EQ(scene.points.position, test_points().position);
   EXPECT_EQ(scene.views[0].mask_path, folder / "m/black.png");
   EXPECT_EQ(problems_of(folder),
-            "1 image whose name leads outside the scene, such as ../02.png\nThey are left out.\n"
+            "1 image whose name leads outside the scene, such as ../02.png\nThey are left out; put the "
+            "photos into the "
+            "scene's folder, and name them relative to it.\n"
             "1 image whose mask is not there, such as images/01.png (m/gone.png)\n"
             "They are used without; every pixel of them counts.\n");
   fs::remove(folder / "points.ply");

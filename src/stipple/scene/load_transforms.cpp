@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -20,14 +21,48 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 30;
 constexpr double kRotationTolerance = 1e-2;  // exporters print few digits
+// Beyond what any lens has; cameras are kept in 32-bit numbers.
+constexpr double kMinFocal_px = 1e-3, kMaxPixel = 1e9;
+
+// How many characters at the start spell a number that is none: "NaN", "-Infinity", "-nan(ind)"; else 0.
+std::size_t length_of_nan(std::string_view text) {
+  constexpr std::size_t kLongest = 9;
+  std::size_t length = text.starts_with('-') ? 1 : 0;
+  std::string word;
+  while (length < text.size() && word.size() < kLongest &&
+         std::isalpha(static_cast<unsigned char>(text[length])))
+    word += static_cast<char>(std::tolower(static_cast<unsigned char>(text[length++])));
+  if (word != "nan" && word != "inf" && word != "infinity") return 0;
+  const std::string_view suffix = "(ind)";
+  return text.substr(length).starts_with(suffix) ? length + suffix.size() : length;
+}
+
+// Python writes NaN and Infinity, printf nan and inf, and none of them is JSON: null takes their place.
+std::string with_null_for_nan(std::string_view text) {
+  std::string result;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size();) {
+    if (const std::size_t length = in_string ? 0 : length_of_nan(text.substr(i)); length > 0) {
+      result += "null";
+      i += length;
+      continue;
+    }
+    if (text[i] == '"') in_string = !in_string;
+    const std::size_t count = in_string && text[i] == '\\' ? 2 : 1;  // an escaped quote ends nothing
+    result += text.substr(i, count);
+    i += count;
+  }
+  return result;
+}
 
 json load_json(const fs::path& path) {
   InputFile file(path);
   if (file.remaining_bytes() > kMaxFileBytes)
     throw Error(fmt::format("{}: it is larger than 1 GiB; it is no transforms.json", file.name()));
   const std::span<const std::byte> bytes = file.take_rest();
-  const char* text = reinterpret_cast<const char*>(bytes.data());
-  json parsed = json::parse(text, text + bytes.size(), nullptr, false, true);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  json parsed = json::parse(text, nullptr, false, true);
+  if (parsed.is_discarded()) parsed = json::parse(with_null_for_nan(text), nullptr, false, true);
   if (parsed.is_discarded())
     throw Error(fmt::format("{}: it is not valid JSON; it may be cut, export it again", file.name()));
   if (!parsed.is_object()) throw Error(fmt::format("{}: a JSON object is expected", file.name()));
@@ -125,7 +160,7 @@ std::optional<Rows> read_matrix(const json& frame) {
     const json& row = (*found)[r];
     if (!row.is_array() || row.size() != 4) return {};
     for (std::size_t c = 0; c < 4; ++c) {
-      // NaN is not JSON; exporters write null for it, or a word.
+      // null stands for NaN, as does a word.
       rows[r][c] = row[c].is_number() ? row[c].get<double>() : std::nan("");
     }
   }
@@ -215,13 +250,18 @@ Lens resolve_lens(const FrameLens& from, int width_px, int height_px) {
   if (!x) x = y;
   if (!y) y = x;
   if (!x) throw Error("it has no focal length: fl_x, camera_angle_x or x_fov");
-  if (!(*x > 0 && *y > 0 && std::isfinite(*x) && std::isfinite(*y)))
+  if (!(*x > kMinFocal_px && *y > kMinFocal_px && *x < kMaxPixel && *y < kMaxPixel))
     throw Error(fmt::format("its focal length is {} x {} pixels", *x, *y));
   lens.focal_px = {*x, *y};
   lens.center_px = {from.center_x_px.value_or(w / 2), from.center_y_px.value_or(h / 2)};
+  if (!(std::abs(lens.center_px.x) < kMaxPixel && std::abs(lens.center_px.y) < kMaxPixel))
+    throw Error(fmt::format("its principal point is {} {}", lens.center_px.x, lens.center_px.y));
   lens.width_px = static_cast<int>(w);
   lens.height_px = static_cast<int>(h);
-  if (lens.model.empty()) lens.model = lens.kind == Lens::Kind::kFisheye ? "OPENCV_FISHEYE" : "OPENCV";
+  if (lens.model.empty())  // named after what is distorted
+    lens.model = lens.is_pinhole()                   ? "PINHOLE"
+                 : lens.kind == Lens::Kind::kFisheye ? "OPENCV_FISHEYE"
+                                                     : "OPENCV";
   return lens;
 }
 
@@ -238,13 +278,14 @@ Transforms load_transforms(const fs::path& path) {
     read_frames(path, {}, out);
     return out;
   }
-  read_frames(path, false, out);
   for (const char* other : {"transforms_test.json", "transforms_val.json"}) {  // one of them: test goes first
     if (!is_file(path.parent_path() / other)) continue;
+    read_frames(path, false, out);
     read_frames(path.parent_path() / other, true, out);
     out.format += fmt::format(" and {}", other);
-    break;
+    return out;
   }
+  read_frames(path, {}, out);  // on its own it names no test views
   return out;
 }
 

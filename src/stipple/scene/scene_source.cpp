@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "stipple/core/error.h"
 #include "stipple/scene/colmap.h"
@@ -25,11 +26,14 @@ void report(const Dropped& dropped, const char* noun, const char* what, const ch
       {false, fmt::format(fmt::runtime(what), count_of(dropped.count, noun), dropped.first), advice});
 }
 
+void report_twice(const Dropped& twice, Problems& to) {
+  report(twice, "image", "{} whose name was there before, such as {}", "Only the first of each is used.", to);
+}
+
 void report_colmap(const ColmapModel& model, Problems& to) {
   report(model.bad_poses, "image", "{} with a pose that is not a number, such as {}",
          "They are left out; the reconstruction failed there.", to);
-  report(model.twice, "image", "{} whose name was there before, such as {}",
-         "Only the first of each is used.", to);
+  report_twice(model.twice, to);
   report(model.bad_points, "point", "{} at a place that is not a number, such as {}", "They are left out.",
          to);
   report(model.bad_lines, "line", "{} without sense, such as {}",
@@ -166,14 +170,18 @@ SceneSource read_transforms(const fs::path& file) {
   report(transforms.bad_poses, "image",
          "{} with a transform_matrix that is no rotation and translation, such as {}",
          "They are left out; the reconstruction failed there.", source.problems);
-  Dropped unsupported;
+  Dropped unsupported, twice;
+  std::set<std::string> names;
   for (const TransformsFrame& f : transforms.frames) {
-    if (f.lens.unsupported.empty())
+    if (!f.lens.unsupported.empty())
+      unsupported.add(f.lens.unsupported);
+    else if (!names.insert(f.image_path).second)  // else a photo may be both trained on and held out
+      twice.add(f.image_path);
+    else
       source.images.push_back(
           {f.image_path, f.mask_path, "its frame", f.lens, f.camera_from_world, f.is_test});
-    else
-      unsupported.add(f.lens.unsupported);
   }
+  report_twice(twice, source.problems);
   report(unsupported, "image", "{} cannot be used: {}", "They are left out.", source.problems);
   read_transforms_points(transforms, source);
   return source;
@@ -193,9 +201,12 @@ SceneSource read_scene_source(const fs::path& path) {
     throw Error(fmt::format("{}: this is a file; give the folder of the scene", path.string()));
   // Without a trailing slash, so that names relative to it come out right.
   const fs::path root = (path / ".").lexically_normal().parent_path();
-  const std::vector<fs::path> models = find_colmap_models(root.empty() ? fs::path(".") : root);
+  std::vector<fs::path> models = find_colmap_models(root.empty() ? fs::path(".") : root);
+  const std::optional<fs::path> transforms = find_transforms(path);
+  // Beside a transforms.json, an images.txt may be any list of names.
+  if (transforms) std::erase_if(models, [](const fs::path& m) { return !is_whole_colmap_model(m); });
   if (!models.empty()) return read_colmap(root.empty() ? fs::path(".") : root, models);
-  if (const std::optional<fs::path> transforms = find_transforms(path)) return read_transforms(*transforms);
+  if (transforms) return read_transforms(*transforms);
   throw Error(fmt::format(
       "{}: neither a COLMAP model (sparse/0) nor a transforms.json is here; for a folder of photos, run "
       "\"stipple sfm\" first",

@@ -78,6 +78,21 @@ TEST(Transforms, FocalLengthsInAllTheirForms) {
   EXPECT_EQ(error_of([&] { lens_of(""); }), "it has no focal length: fl_x, camera_angle_x or x_fov");
   EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":-3"); }), "its focal length is -3 x -3 pixels");
   EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":3,\"w\":0"); }), "its size is 0 x 100 pixels");
+  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":1e-300"); }), "its focal length is 1e-300 x 1e-300 pixels");
+  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":1e300"); }), "its focal length is 1e+300 x 1e+300 pixels");
+  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":3,\"cx\":-1e300"); }), "its principal point is -1e+300 50");
+}
+
+TEST(Transforms, ALensWithoutANameIsNamedAfterItsDistortion) {
+  const auto model = [](const std::string& fields) {
+    TestFolder folder;
+    folder.write("transforms.json", frames(frame(fields)));
+    return resolve_lens(load_transforms(folder / "transforms.json").frames.at(0).lens, 64, 48).model;
+  };
+  EXPECT_EQ(model(""), "PINHOLE");
+  EXPECT_EQ(model(",\"k1\":0"), "PINHOLE");
+  EXPECT_EQ(model(",\"k1\":0.1"), "OPENCV");
+  EXPECT_EQ(model(",\"is_fisheye\":true"), "OPENCV_FISHEYE");
 }
 
 TEST(Transforms, OtherCameraModelsAreNamed) {
@@ -106,10 +121,24 @@ TEST(Transforms, BrokenFramesAreCounted) {
   EXPECT_EQ(t.bad_poses.first, "nan.png");
 }
 
+TEST(Transforms, NumbersThatAreNoneDropTheirFrameOnly) {
+  for (const std::string nan : {"NaN", "Infinity", "-Infinity", "nan", "-nan(ind)", "-inf"}) {
+    TestFolder folder;
+    folder.write("transforms.json",
+                 frames(frame("") + R"(,{"file_path":"NaN \" -inf.png","transform_matrix":[[1,0,0,)" + nan +
+                        "],[0,1,0,0],[0,0,1," + nan + "]]}," + frame("")));
+    const Transforms t = load_transforms(folder / "transforms.json");
+    EXPECT_EQ(t.frames.size(), 2u) << nan;
+    EXPECT_EQ(t.bad_poses.count, 1u) << nan;
+    EXPECT_EQ(t.bad_poses.first, "NaN \" -inf.png");
+  }
+}
+
 TEST(Transforms, TrainAndTestFiles) {
   TestFolder folder;
   EXPECT_FALSE(find_transforms(folder.path()));
   folder.write("transforms_train.json", frames(frame("") + "," + frame("")));
+  EXPECT_FALSE(load_transforms(folder / "transforms_train.json").frames.at(0).is_test.has_value());
   folder.write("transforms_val.json", frames(frame("") + "," + frame("") + "," + frame("")));
   Transforms t = load_transforms(*find_transforms(folder.path()));
   EXPECT_EQ(t.format, "transforms_train.json and transforms_val.json");

@@ -16,6 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr int kMaxShrinking = 64;  // of folders such as images_4
+
 int longer_side(const Lens& lens) { return std::max(lens.width_px, lens.height_px); }
 
 // How much smaller than its lens says a photo is to be trained on.
@@ -26,10 +28,9 @@ double working_scale(const Lens& lens, const SceneOptions& options) {
   return scale;
 }
 
-// The camera for a photo `scale` times the size of its lens; file_scale is how large the file is, and within
-// a pixel of that the file's size is taken as it is.
-Camera working_camera(const Lens& lens, double scale, const ImageInfo& file) {
-  Camera camera = undistorted_camera(lens);
+// The camera for a photo `scale` times the size of its lens, from the lens's undistorted one; within a pixel
+// of the file's size that is taken as it is.
+Camera working_camera(Camera camera, const Lens& lens, double scale, const ImageInfo& file) {
   const auto side = [&](int full, int in_file) {
     const int wanted = std::max(1, static_cast<int>(std::lround(full * scale)));
     return lens.is_pinhole() && std::abs(in_file - wanted) <= 1 ? in_file : wanted;
@@ -50,6 +51,11 @@ bool has_shape_of(const Lens& lens, int width_px, int height_px) {
                                 static_cast<double>(height_px) / lens.height_px);
   return std::abs(scale * lens.width_px - width_px) <= 1.5 &&
          std::abs(scale * lens.height_px - height_px) <= 1.5;
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
 }
 
 bool is_folder(const fs::path& path) {
@@ -98,8 +104,10 @@ std::vector<SceneProblem> ViewBuilder::problems() const {
   add(missing_, "{} not in the folder, such as {}",
       fmt::format("They are left out; copy them to {}, or say where they are with --images.",
                   finder_.folder().string()));
-  add(outside_, "{} whose name leads outside the scene, such as {}", "They are left out.");
+  add(outside_, "{} whose name leads outside the scene, such as {}",
+      "They are left out; put the photos into the scene's folder, and name them relative to it.");
   add(unreadable_, "{} cannot be used: {}", "They are left out; copy or convert them again.");
+  add(bad_lenses_, "{} cannot be used: {}", "They are left out; correct their cameras.");
   add(turned_, "{} turned by an Exif orientation that the cameras may not know of, such as {}",
       "They are left out; turn the pixels (exiftran -ai) or remove the tag, whichever the cameras were "
       "computed "
@@ -137,16 +145,23 @@ std::size_t ViewBuilder::count_found(const ImageFinder& finder) const {
       }));
 }
 
+// By how much every photo may be shrunk and still be as large as it is trained on.
+int ViewBuilder::most_shrinking() const {
+  int most = kMaxShrinking;
+  for (const SourceImage& image : source_.images) {
+    if (!image.lens.width_px || !image.lens.height_px) return 1;
+    Lens lens;
+    lens.width_px = static_cast<int>(std::clamp(*image.lens.width_px, 1.0, 65536.0));
+    lens.height_px = static_cast<int>(std::clamp(*image.lens.height_px, 1.0, 65536.0));
+    most = std::min(most, static_cast<int>(1 / working_scale(lens, options_) + 1e-6));
+  }
+  return most;
+}
+
 // images_4 instead of images where that is large enough and whole: it decodes faster.
 fs::path ViewBuilder::shrunk_folder(const fs::path& folder) const {
   if (folder.filename() != "images" || source_.images.empty()) return folder;
-  const FrameLens& first = source_.images[0].lens;
-  if (!first.width_px || !first.height_px) return folder;
-  Lens lens;
-  lens.width_px = static_cast<int>(std::clamp(*first.width_px, 1.0, 65536.0));
-  lens.height_px = static_cast<int>(std::clamp(*first.height_px, 1.0, 65536.0));
-  const int most = static_cast<int>(1 / working_scale(lens, options_) + 1e-6);
-  for (int factor = std::min(most, 64); factor > 1; --factor) {
+  for (int factor = most_shrinking(); factor > 1; --factor) {
     const fs::path shrunk = folder.parent_path() / fmt::format("images_{}", factor);
     if (is_folder(source_.base / shrunk) &&
         count_found(ImageFinder(source_.base / shrunk)) == source_.images.size())
@@ -173,7 +188,7 @@ void ViewBuilder::add_found(const SourceImage& image, const fs::path& name, cons
                                         image.camera, lens.width_px, lens.height_px));
     add_view(image, name, path, lens, turned);
   } catch (const Error& error) {  // of the lens, which does not know whose it is
-    throw Error(fmt::format("{}: {}", image.name, error.what()));
+    bad_lenses_.add(fmt::format("{}: {}", image.name, error.what()));
   }
 }
 
@@ -186,23 +201,34 @@ void ViewBuilder::add_view(const SourceImage& image, const fs::path& name, const
   view.alpha = options_.alpha;
   const double in_file =
       static_cast<double>(std::max(upright.width_px, upright.height_px)) / longer_side(lens);
-  view.camera = working_camera(lens, std::min(working_scale(lens, options_), in_file), upright);
+  view.camera =
+      working_camera(undistorted(lens), lens, std::min(working_scale(lens, options_), in_file), upright);
   view.camera.camera_from_world = image.camera_from_world;
   view.lens = resized(lens, upright.width_px, upright.height_px);
   view.is_test = image.is_test.value_or(false);
   views.push_back(std::move(view));
 }
 
+const Camera& ViewBuilder::undistorted(const Lens& lens) {
+  if (!(last_lens_ == lens)) {
+    last_camera_ = undistorted_camera(lens);
+    last_lens_ = lens;
+  }
+  return last_camera_;
+}
+
 fs::path ViewBuilder::mask_of(const SourceImage& image, const fs::path& name) {
   if (!image.mask_name.empty()) {
     const std::optional<fs::path> mask = contained_path(image.mask_name);
-    if (mask && fs::is_regular_file(source_.base / *mask)) return source_.base / *mask;
+    if (mask && is_file(source_.base / *mask)) return source_.base / *mask;
     masks_missing_.add(fmt::format("{} ({})", image.name, image.mask_name));
     return {};
   }
   // In transforms.json the folder of the images is part of their names.
   const fs::path below = *name.begin() == "images" ? name.lexically_relative("images") : name;
-  return find_mask(source_.base, below);
+  const fs::path mask = find_mask(source_.base, below);
+  // Given as scene/sparse/0, a scene has its masks where it has its photos.
+  return mask.empty() ? find_mask(finder_.folder().parent_path(), below) : mask;
 }
 
 }  // namespace stipple

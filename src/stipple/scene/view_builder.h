@@ -23,18 +23,23 @@ class ViewBuilder {
  private:
   std::filesystem::path choose_folder() const;
   std::size_t count_found(const ImageFinder& finder) const;
+  int most_shrinking() const;
   std::filesystem::path shrunk_folder(const std::filesystem::path& folder) const;
   std::optional<std::filesystem::path> find(const std::filesystem::path& name);
   void add_found(const SourceImage& image, const std::filesystem::path& name,
                  const std::filesystem::path& path);
   void add_view(const SourceImage& image, const std::filesystem::path& name,
                 const std::filesystem::path& path, const Lens& lens, const ImageInfo& upright);
+  // To undistort a lens takes a millisecond or more, and most photos have the lens of the one before.
+  const Camera& undistorted(const Lens& lens);
   std::filesystem::path mask_of(const SourceImage& image, const std::filesystem::path& name);
 
   const SceneSource& source_;
   const SceneOptions& options_;
   ImageFinder finder_;
-  Dropped missing_, outside_, unreadable_, turned_, misshapen_, masks_missing_;
+  std::optional<Lens> last_lens_;
+  Camera last_camera_;
+  Dropped missing_, outside_, unreadable_, bad_lenses_, turned_, misshapen_, masks_missing_;
 };
 
 }  // namespace stipple
