@@ -321,6 +321,137 @@ TEST_P(BackendTest, ProjectBackwardOptimizeIsTheTwoStages) {
     }
 }
 
+// Pixel by pixel, the sum of what one pixel alone would give, without its sign.
+TEST_P(BackendTest, AbsoluteGradientsAreTheSumOverPixels) {
+  Gaussians g = random_cloud(30, 0, 47, {.spread = 0.5f});
+  View view{looking_down_z(20, 17, 15), {}};
+  Rendering run(GetParam(), g, view);
+  FrameGradient dL = random_gradient(*run.backend, view, false);
+  SplatGradient whole;
+  whole.wants_absolute = true;
+  run.backend->blend_backward(run.projection, run.bins, view, run.frame, dL, whole);
+  const std::vector<Vec2f> absolute = whole.absolute_mean_px.download(*run.backend);
+  ASSERT_EQ(absolute.size(), g.size());
+  const std::vector<float> all = dL.color.download(*run.backend);
+  std::vector<Vec3<double>> expected(g.size(), {0, 0, 0});
+  for (std::size_t pixel = 0; pixel < 20 * 17; ++pixel) {
+    std::vector<float> one(all.size(), 0.0f);
+    for (std::size_t c = 0; c < 3; ++c) one[c * 20 * 17 + pixel] = all[c * 20 * 17 + pixel];
+    dL.color.upload(*run.backend, one);
+    SplatGradient part;
+    run.backend->blend_backward(run.projection, run.bins, view, run.frame, dL, part);
+    const std::vector<Splat> splats = part.splat.download(*run.backend);
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      expected[i].x += std::abs(static_cast<double>(splats[i].mean_px.x));
+      expected[i].y += std::abs(static_cast<double>(splats[i].mean_px.y));
+    }
+  }
+  double seen = 0;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    EXPECT_NEAR(absolute[i].x, expected[i].x, 1e-4 * (1 + expected[i].x)) << i;
+    EXPECT_NEAR(absolute[i].y, expected[i].y, 1e-4 * (1 + expected[i].y)) << i;
+    seen += expected[i].x;
+  }
+  EXPECT_GT(seen, 1);
+}
+
+TEST_P(BackendTest, ObserveSumsGradientsOfWhatIsSeen) {
+  Gaussians g = random_cloud(50, 0, 48, {.spread = 0.5f});
+  g.mean[7].z = -100;  // not seen
+  View view{looking_down_z(60, 40, 50), {}};
+  Rendering run(GetParam(), g, view);
+  SplatGradient dL_dsplat;
+  run.backend->blend_backward(run.projection, run.bins, view, run.frame,
+                              random_gradient(*run.backend, view, false), dL_dsplat);
+  DensityStatistics statistics;
+  statistics.sum.resize_zero(*run.backend, g.size());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(run.backend->observe(run.projection, dL_dsplat, view, statistics));
+  std::vector<Splat> gradients = dL_dsplat.splat.download(*run.backend);
+  const std::vector<Vec2f> sums = statistics.sum.download(*run.backend);
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    const Vec2f d = gradients[i].mean_px;
+    EXPECT_NEAR(sums[i].x, 2 * std::hypot(30 * d.x, 20 * d.y), 1e-4f * (1 + sums[i].x));
+    EXPECT_EQ(sums[i].y, i == 7 ? 0 : 2);
+  }
+  gradients[3].opacity = std::numeric_limits<float>::quiet_NaN();
+  dL_dsplat.splat.upload(*run.backend, gradients);
+  EXPECT_FALSE(run.backend->observe(run.projection, dL_dsplat, view, statistics));
+  EXPECT_TRUE(same_bits(sums, statistics.sum.download(*run.backend)));
+}
+
+TEST_P(BackendTest, PerturbMovesTheFaintByTheirCovariance) {
+  auto backend = make_backend(GetParam());
+  const std::size_t count = 4000;
+  Gaussians g = make_gaussians(count, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    g.log_scale[i] = {0, std::log(2.0f), std::log(0.5f)};
+    g.rotation[i] = {1, 0, 0, 0};
+    g.logit_opacity[i] = i % 2 == 0 ? -20.0f : 2.0f;
+  }
+  DeviceGaussians device = upload(*backend, g);
+  backend->perturb(device, 0.1f, 5);
+  const std::vector<Vec3f> moved = device.mean.download(*backend);
+  Vec3<double> squares(0, 0, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i % 2 == 1) {
+      EXPECT_EQ(moved[i], g.mean[i]);
+    }
+    for (int k = 0; k < 3; ++k)
+      squares[k] += static_cast<double>(moved[i][k]) * static_cast<double>(moved[i][k]);
+  }
+  // f at opacity 0 is sigmoid(0.5); the covariance is diagonal: 1, 4, 1/4.
+  const double f = 0.1 / (1 + std::exp(-0.5));
+  for (int k = 0; k < 3; ++k)
+    EXPECT_NEAR(std::sqrt(squares[k] / (count / 2)) / f,
+                (k == 0   ? 1
+                 : k == 1 ? 4
+                          : 0.25),
+                k == 1 ? 0.25 : 0.06);
+  DeviceGaussians again = upload(*backend, g);
+  backend->perturb(again, 0.1f, 5);
+  EXPECT_TRUE(same_bits(moved, again.mean.download(*backend)));
+  backend->perturb(again, 0.1f, 6);
+  EXPECT_FALSE(same_bits(moved, again.mean.download(*backend)));
+}
+
+TEST_P(BackendTest, GatherGivesZeroForNoRow) {
+  auto backend = make_backend(GetParam());
+  DeviceGaussians g = upload(*backend, random_cloud(5, 1, 49));
+  DeviceArray<std::uint32_t> rows(*backend, std::vector<std::uint32_t>{4, Backend::kNoRow, 0});
+  const Gaussians from = download(*backend, g), to = download(*backend, gather(*backend, g, rows));
+  EXPECT_EQ(to.mean[0], from.mean[4]);
+  EXPECT_EQ(to.mean[1], Vec3f(0, 0, 0));
+  EXPECT_EQ(to.sh[4 * 1 + 2], Vec3f(0, 0, 0));
+  EXPECT_EQ(to.sh[4 * 2 + 2], from.sh[2]);
+}
+
+// With no other gradient, Adam's first step follows that of the penalties; a gradient that is not finite is
+// none.
+TEST_P(BackendTest, OptimizeAddsPenaltiesAndShrugsOffInfinity) {
+  auto backend = make_backend(GetParam());
+  const Gaussians g = random_cloud(37, 0, 50);
+  DeviceGaussians device = upload(*backend, g);
+  Gaussians dL = make_gaussians(37, 0);
+  dL.mean[5].y = std::numeric_limits<float>::infinity();
+  dL.mean[6].y = std::numeric_limits<float>::quiet_NaN();
+  AdamMoments moments{zeros_like(*backend, device), zeros_like(*backend, device)};
+  const AdamOptions o{.mean = 0.1f,
+                      .log_scale = 0.1f,
+                      .logit_opacity = 0.1f,
+                      .opacity_penalty = 0.5f,
+                      .scale_penalty = 0.25f};
+  backend->optimize(device, upload(*backend, dL), {}, moments, o);
+  const Gaussians first = download(*backend, moments.first), after = download(*backend, device);
+  EXPECT_EQ(after.mean, g.mean);
+  for (std::size_t i = 0; i < 37; ++i) {
+    const double s = 1 / (1 + std::exp(-static_cast<double>(g.logit_opacity[i])));
+    EXPECT_NEAR(first.logit_opacity[i], 0.1 * 0.5 * s * (1 - s) / 37, 1e-8);
+    for (int k = 0; k < 3; ++k)
+      EXPECT_NEAR(first.log_scale[i][k],
+                  0.1 * 0.25 * std::exp(static_cast<double>(g.log_scale[i][k])) / (3 * 37), 1e-8);
+  }
+}
+
 TEST_P(BackendTest, TheSameBitsForAnyNumberOfThreads) {
   Gaussians g = random_cloud(5000, 2, 50, {.spread = 2.5f});
   View view{looking_down_z(245, 136, 150), {.depth = DepthOutput::kExpected}};

@@ -34,7 +34,9 @@ const Preset* find_preset(const std::string& name) {
 
 template <class T>
 ordered_json to_json_value(const T& value) {
-  if constexpr (std::is_same_v<T, bool> || std::is_arithmetic_v<T>)
+  if constexpr (std::is_same_v<T, float>)
+    return ordered_json::parse(to_text(value));  // 0.0002, not that float's 17 digits
+  else if constexpr (std::is_arithmetic_v<T>)
     return value;
   else
     return to_text(value);

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <nanoflann.hpp>
+#include <numeric>
 
 #include "stipple/core/parallel.h"
+#include "stipple/core/random.h"
 #include "stipple/math/math.h"
 #include "stipple/scene/random_points.h"
 
@@ -48,9 +50,25 @@ std::vector<float> neighbour_distances2(const std::vector<Vec3f>& points) {
   return mean;
 }
 
+Points sample(const Points& points, std::size_t count, std::uint64_t seed) {
+  std::vector<std::uint32_t> order(points.size());
+  std::iota(order.begin(), order.end(), 0u);
+  Random random(seed);
+  for (std::size_t i = 0; i < count; ++i) std::swap(order[i], order[i + random.below(order.size() - i)]);
+  std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));  // neighbours stay together
+  Points chosen;
+  for (std::size_t i = 0; i < count; ++i) {
+    chosen.position.push_back(points.position[order[i]]);
+    chosen.color.push_back(points.color[order[i]]);
+  }
+  return chosen;
+}
+
 }  // namespace
 
-Gaussians initial_gaussians(const Points& points, const TrainOptions& options) {
+Gaussians initial_gaussians(const Points& all_points, const TrainOptions& options) {
+  const bool too_many = options.max_gaussians > 0 && all_points.size() > options.max_gaussians;
+  const Points points = too_many ? sample(all_points, options.max_gaussians, options.seed) : all_points;
   const std::vector<float> distance2 = neighbour_distances2(points.position);
   Gaussians g = make_gaussians(points.size(), 0);
   g.mean = points.position;

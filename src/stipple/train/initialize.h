@@ -7,7 +7,8 @@
 namespace stipple {
 
 // A round Gaussian at every point, in its colour, as large as the distance of its three nearest neighbours.
-// Degree 0: view dependence comes later.
+// Where there are more points than options.max_gaussians, at so many of them, drawn by the seed. Degree 0:
+// view dependence comes later.
 Gaussians initial_gaussians(const Points& points, const TrainOptions& options);
 
 // The size of a scene: 1.1 times the largest distance of a camera from the middle of all of them.

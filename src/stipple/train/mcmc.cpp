@@ -71,7 +71,8 @@ DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, Ra
     dead_count += is_dead;
   }
   const std::size_t cap = options.max_gaussians > 0 ? options.max_gaussians : n;
-  const auto grown = static_cast<std::size_t>(static_cast<double>(n) * static_cast<double>(options.growth));
+  const auto grown =
+      static_cast<std::size_t>(std::lround(static_cast<double>(n) * static_cast<double>(options.growth)));
   const std::size_t wanted = std::max(n, std::min(cap, grown));
 
   const Lottery lottery(weight);

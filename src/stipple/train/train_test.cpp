@@ -71,6 +71,9 @@ TEST(Initialize, ScalesAreTheDistancesOfNeighbours) {
   EXPECT_EQ(g.sh_degree, 0);
   points.position.assign(4, Vec3f(1, 1, 1));  // all in one place
   EXPECT_NEAR(std::exp(initial_gaussians(points, {}).log_scale[0].x), std::sqrt(1e-7), 1e-6);
+  TrainOptions capped;
+  capped.max_gaussians = 2;
+  EXPECT_EQ(initial_gaussians(points, capped).size(), 2u);
   points.position.resize(1);
   points.color.resize(1);
   EXPECT_TRUE(std::isfinite(initial_gaussians(points, {}).log_scale[0].x));
