@@ -125,6 +125,12 @@ if mount -t tmpfs -o size=1500k tmpfs disk 2>/dev/null; then
 else
   echo "skipped: no right to mount a small disk"
 fi
+"$stipple" train scene -o vanished --steps 30000 --max-gaussians 3000 --checkpoint-every 20 >stdout 2>stderr &
+pid=$!
+while [ ! -e vanished/checkpoint ] && kill -0 $pid 2>/dev/null; do sleep 0.05; done
+rm -r vanished 2>/dev/null; rm -rf vanished; wait $pid; status=$?
+check "a vanished folder fails" status_is 1
+check "a vanished folder is named" last_line_with "vanished/"
 run train scene -o gone $options --stop-at 30
 rm -r gone/checkpoint && mkdir gone/checkpoint
 run train scene -o gone --resume --stop-at 60

@@ -65,15 +65,20 @@ Row make_row(const Image& render, const Photo& photo, const ViewScore& score) {
           fmt::format("{}   PSNR {:.2f} dB   SSIM {:.4f}", score.name, score.psnr, score.ssim)};
 }
 
-// What the colours of the error map mean, ending at `right`.
-void draw_scale(Canvas& canvas, float right, float top) {
-  constexpr int kBarPx = 96;
+// What the colours of the error map mean, ending at `right`; nothing where there is no room for it after
+// `begin`.
+void draw_scale(Canvas& canvas, float begin, float right, float top) {
+  constexpr int kLargestBarPx = 96, kLeastBarPx = 24;
   const std::string end = fmt::format("{}", 1 / kErrorGain);
-  const float left = right - text_width_px(end, kTextPx) - kGapPx - kBarPx;
+  const float labels = text_width_px("0", kTextPx) + text_width_px(end, kTextPx) + 3 * kGapPx;
+  const int bar_px = std::min(kLargestBarPx, static_cast<int>(right - begin - labels));
+  if (bar_px < kLeastBarPx) return;
+  const float left = right - text_width_px(end, kTextPx) - kGapPx - static_cast<float>(bar_px);
   canvas.text({left - kGapPx - text_width_px("0", kTextPx), top}, "0", kTextPx, kInk);
-  for (int x = 0; x < kBarPx; ++x) {
+  for (int x = 0; x < bar_px; ++x) {
     const float at = left + static_cast<float>(x) + 0.5f;
-    canvas.line({at, top + 0.5f}, {at, top + kTextPx - 0.5f}, 1, heat(static_cast<float>(x) / (kBarPx - 1)));
+    canvas.line({at, top + 0.5f}, {at, top + kTextPx - 0.5f}, 1,
+                heat(static_cast<float>(x) / static_cast<float>(bar_px - 1)));
   }
   canvas.text({right - text_width_px(end, kTextPx), top}, end, kTextPx, kInk);
 }
@@ -91,7 +96,8 @@ Image draw_sheet(const std::vector<Row>& rows) {
   };
   const char* heads[] = {"render", "photo", "error"};
   for (int column = 0; column < 3; ++column) write(left_of(column), kMarginPx, heads[column]);
-  draw_scale(canvas, static_cast<float>(left_of(2) + column_px), kMarginPx);
+  const float head_end = static_cast<float>(left_of(2)) + text_width_px(heads[2], kTextPx);
+  draw_scale(canvas, head_end, static_cast<float>(left_of(2) + column_px), kMarginPx);
 
   int top = kMarginPx + kHeadPx;
   for (const Row& row : rows) {
