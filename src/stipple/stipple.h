@@ -16,6 +16,6 @@
 #include "stipple/scene/photo_cache.h"
 #include "stipple/scene/scene.h"
 #include "stipple/synth/synth.h"
-#include "stipple/train/trainer.h"
 #include "stipple/train/contact_sheet.h"
 #include "stipple/train/evaluate.h"
+#include "stipple/train/trainer.h"

@@ -15,7 +15,6 @@ namespace {
 // Bounds the length of a line and the number of properties too. Degree 3 needs 1.5 kB.
 constexpr std::size_t kMaxHeaderBytes = std::size_t{1} << 20;
 
-
 class HeaderReader {
  public:
   explicit HeaderReader(InputFile& file) : file_(file) {}
