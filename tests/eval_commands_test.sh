@@ -94,7 +94,7 @@ check "smaller photos have other scores" [ "$(cmp -s sheet.png run/contact_sheet
 check "test views that were trained on are told" warns "trained on its test views"
 options "$work/moved" -5 true >run/options.json
 run eval run
-check "an option out of range fails" one_line_with '"max_resolution" must be from 0'
+check "an option out of range fails" one_line_with "max_resolution: '-5' is not a whole number from 0 on"
 echo '{"scene": ' >run/options.json
 run eval run
 check "cut options fail" status_is 1

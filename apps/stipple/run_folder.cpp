@@ -83,6 +83,8 @@ RunOptions load_run_options(const fs::path& folder) {
   const json train = object_in(object, "train");
   RunOptions options;
   options.scene = value_or(object, "scene", std::string());
+  if (options.scene.empty())
+    throw Error(fmt::format("{}: it names no scene; stipple train did not write it", file.string()));
   scene_options_from_json(object_in(object, "scene_options"), file.string(), options.scene_options);
   options.antialiased = value_or(train, "antialiased", false);
   parse_option(value_or(train, "background", std::string("0,0,0")), options.background);
