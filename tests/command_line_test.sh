@@ -1,24 +1,11 @@
 #!/usr/bin/env bash
 # command_line_test.sh STIPPLE: the command as a newcomer meets it. Every case runs it for real and looks at the exit
 # status, at the one line on stderr, and at the files that are left.
-set -u
-stipple=$(realpath "$1")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-check() { # check WHAT CONDITION...: the condition is a command
-  local what=$1; shift
-  if "$@"; then echo "ok: $what"; else echo "FAILED: $what"; failures=$((failures + 1)); fi
-}
-run() { "$stipple" "$@" >stdout 2>stderr; status=$?; }  # into stdout, stderr, status
-status_is() { [ "$status" = "$1" ]; }
-one_line_with() { [ "$(wc -l <stderr)" = 1 ] && grep -qF -- "$1" stderr; }
-says() { grep -qF -- "$1" stdout; }
+. "$(dirname "$0")/command_test.sh"
 
 run --help
 check "--help succeeds" status_is 0
-for command in sfm fit render eval compare info devices; do
+for command in check compare devices eval fit info render sfm synth train; do
   check "--help names $command" says "$command"
   run $command --help; check "$command --help succeeds" status_is 0
   run --help
@@ -116,4 +103,4 @@ check "an interrupted fit says so" status_is 1
 check "an interrupted fit saves what there is" [ -s stopped/model.ply -a -s stopped/side_by_side.png ]
 check "an interrupted fit says where" grep -q "interrupted after .* saved in stopped" stderr
 
-[ $failures = 0 ]
+finish

@@ -1,23 +1,8 @@
 #!/usr/bin/env bash
 # eval_commands_test.sh STIPPLE: eval and compare for real, on a small scene and on runs' folders made here: what they print,
 # the pictures they leave, and each way of being given something wrong.
-set -u
-stipple=$(realpath "$1")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-check() { # check WHAT CONDITION...: the condition is a command
-  local what=$1; shift
-  if "$@"; then echo "ok: $what"; else echo "FAILED: $what"; failures=$((failures + 1)); cat stdout stderr; fi
-}
-run() { "$stipple" "$@" >stdout 2>stderr; status=$?; }
-status_is() { [ "$status" = "$1" ]; }
-one_line_with() { [ "$(wc -l <stderr)" = 1 ] && grep -qF -- "$1" stderr; }
-says() { grep -qF -- "$1" stdout; }
-warns() { grep -qF -- "$1" stderr; }
+. "$(dirname "$0")/command_test.sh"
 is_png() { [ "$(head -c 4 "$1" | tail -c 3)" = PNG ]; }
-size_of() { od -An -tu1 -j16 -N8 "$1" | awk '{print $3 * 256 + $4 "x" $7 * 256 + $8}'; }
 
 "$stipple" synth -o scene --views 12 --size 64x48 >/dev/null 2>&1 || exit 1
 "$stipple" fit --builtin --gaussians 50 --steps 5 -o fit >/dev/null 2>&1 || exit 1
@@ -91,7 +76,7 @@ options "$work/moved" 32 false >run/options.json
 run eval run
 check "the run's options for photos are used" status_is 0
 check "smaller photos have other scores" [ "$(cmp -s sheet.png run/contact_sheet.png; echo $?)" = 1 ]
-check "test views that were trained on are told" warns "trained on its test views"
+check "test views that were trained on are told" tells "trained on its test views"
 options "$work/moved" -5 true >run/options.json
 run eval run
 check "an option out of range fails" one_line_with "max_resolution: '-5' is not a whole number from 0 on"
@@ -124,5 +109,4 @@ check "cut metrics fail" one_line_with "other/metrics.json"
 run compare
 check "compare of nothing is a misuse" status_is 2
 
-echo "$failures failures"
-[ $failures = 0 ]
+finish

@@ -1,23 +1,9 @@
 #!/usr/bin/env bash
 # render_path_test.sh STIPPLE: stipple render --path for real, with an ffmpeg that is played by a script, so that it
 # runs everywhere and everything can go wrong.
-set -u
-stipple=$(realpath "$1")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-check() { # check WHAT CONDITION...: the condition is a command
-  local what=$1; shift
-  if "$@"; then echo "ok: $what"; else echo "FAILED: $what"; cat stdout stderr; failures=$((failures + 1)); fi
-}
+. "$(dirname "$0")/command_test.sh"
 run() { PATH=$path "$stipple" "$@" >stdout 2>stderr; status=$?; }  # into stdout, stderr, status
-status_is() { [ "$status" = "$1" ]; }
-fails_with() { [ "$status" = 1 ] && tail -n 1 stderr | grep -qF -- "$1"; }
-says() { grep -qF -- "$1" stdout; }
-tells() { grep -qF -- "$1" stderr; }
 files() { (cd "$1" && find . -type f | sed 's|^\./||' | sort | xargs); }
-size_of() { od -An -tu1 -j16 -N8 "$1" | awk '{print $3 * 256 + $4 "x" $7 * 256 + $8}'; }  # of a PNG
 
 mkdir none fake
 path=$work/none  # without an ffmpeg
@@ -140,5 +126,4 @@ FAKE_SLOW=1 interrupt arguments render run --path orbit --frames 3 -o slow
 check "an interrupt while ffmpeg works says so" fails_with "interrupted while ffmpeg made the video"
 check "and leaves the frames" [ "$(files slow)" = "0001.png 0002.png 0003.png" ]
 
-echo "$failures failures"
-[ $failures = 0 ]
+finish

@@ -1,20 +1,7 @@
 #!/usr/bin/env bash
 # scene_commands_test.sh STIPPLE: synth and check for real: what synth writes in each format is called good, and each way of
 # breaking it is found, with the exit status.
-set -u
-stipple=$(realpath "$1")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-check() { # check WHAT CONDITION...: the condition is a command
-  local what=$1; shift
-  if "$@"; then echo "ok: $what"; else echo "FAILED: $what"; failures=$((failures + 1)); cat stdout stderr; fi
-}
-run() { "$stipple" "$@" >stdout 2>stderr; status=$?; }
-status_is() { [ "$status" = "$1" ]; }
-one_line_with() { [ "$(wc -l <stderr)" = 1 ] && grep -qF -- "$1" stderr; }
-says() { grep -qF -- "$1" stdout; }
+. "$(dirname "$0")/command_test.sh"
 
 for format in colmap colmap-text transforms; do
   run synth -o $format --views 12 --size 64x48 --format $format --depth
@@ -86,5 +73,4 @@ check "Ctrl-C ends synth" status_is 1
 check "Ctrl-C is explained" grep -q "interrupted after" stderr
 check "an interrupted scene is not taken for a whole one" [ ! -e long/sparse ]
 
-echo "$failures failures"
-[ $failures = 0 ]
+finish

@@ -1,24 +1,11 @@
 #!/usr/bin/env bash
 # sfm_test.sh STIPPLE: stipple sfm with a COLMAP that is played by fake_colmap.sh, so that it runs everywhere and
 # everything can go wrong.
-set -u
-stipple=$(realpath "$1")
+. "$(dirname "$0")/command_test.sh"
 fakes=$(dirname "$(realpath "$0")")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
 export FAKE=$work
-failures=0
-check() { # check WHAT CONDITION...: the condition is a command
-  local what=$1; shift
-  if "$@"; then echo "ok: $what"; else echo "FAILED: $what"; cat stdout stderr; failures=$((failures + 1)); fi
-}
 sfm() { PATH=$work/bin:$PATH "$stipple" sfm "$@" -o scene >stdout 2>stderr; status=$?; }
 run() { rm -rf scene calls; sfm "$@"; }  # into stdout, stderr, status; variables before it are for the fake
-status_is() { [ "$status" = "$1" ]; }
-says() { grep -qF -- "$1" stdout; }
-fails_with() { [ "$status" = 1 ] && tail -n 1 stderr | grep -qF -- "$1"; }
-tells() { grep -qF -- "$1" stderr; }
 called() { grep -qE -- "$1" calls; }
 not() { ! "$@"; }
 no_scene() { [ ! -e scene/images ] && [ ! -e scene/sparse ]; }
@@ -146,4 +133,4 @@ check "a video becomes a scene" says "scene: 4 of 4 photos placed"
 check "frames are taken at that rate" called "-i walk.MP4 -vf fps=0.5 "
 check "frames are matched in order" called "^sequential_matcher"
 
-[ $failures = 0 ]
+finish

@@ -1,20 +1,8 @@
 #!/usr/bin/env bash
 # train_commands_test.sh STIPPLE: training through the real command: its files, its exit statuses, and that nothing is lost:
 # interrupted, killed, out of disk, resumed, it ends with the same bits.
-set -u
-stipple=$(realpath "$1")
-work=$(mktemp -d)
+. "$(dirname "$0")/command_test.sh"
 trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-check() { # check WHAT CONDITION...: the condition is a command
-  local what=$1; shift
-  if "$@"; then echo "ok: $what"; else echo "FAILED: $what"; failures=$((failures + 1)); tail -n 5 stdout stderr; fi
-}
-run() { "$stipple" "$@" >stdout 2>stderr; status=$?; }
-status_is() { [ "$status" = "$1" ]; }
-last_line_with() { tail -n 1 stderr | grep -qF -- "$1"; }
-says() { grep -qF -- "$1" stdout; }
 same() { cmp -s "$1/model.ply" "$2/model.ply"; }
 options="--steps 400 --max-gaussians 3000"
 
@@ -143,5 +131,4 @@ rm -r gone/checkpoint && mkdir gone/checkpoint
 run train scene -o gone --resume --stop-at 60
 check "a checkpoint that is a folder fails" status_is 1
 
-echo "$failures failures"
-[ $failures = 0 ]
+finish
