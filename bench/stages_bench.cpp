@@ -67,15 +67,15 @@ class Workbench {
     auto visible =
         std::count_if(splats.begin(), splats.end(), [](const auto& s) { return s.splat.opacity > 0; });
     std::printf("# %s: %zu Gaussians, %dx%d, %td visible, %zu instances, %zu pairs, %.0f MiB peak\n",
-                scene_.name.c_str(), scene_.count, scene_.width, scene_.height, visible, bins_.slot.size(),
-                count_pairs(splats), peak_MiB());
+                scene_.name.c_str(), scene_.count, scene_.width, scene_.height, visible,
+                bins_.gaussian_from_slot.size(), count_pairs(splats), peak_MiB());
     std::fflush(stdout);
   }
 
  private:
   // How often a splat is blended into a pixel.
   std::size_t count_pairs(const std::vector<ProjectedSplat>& splats) const {
-    auto slots = bins_.slot.download(*backend_);
+    auto slots = bins_.gaussian_from_slot.download(*backend_);
     auto begin = bins_.slot_begin_from_tile.download(*backend_);
     std::atomic<std::size_t> pairs = 0;
     parallel_for(begin.size() - 1, [&](std::size_t tile) {
@@ -87,7 +87,7 @@ class Workbench {
           float transmittance = 1;
           Vec2f pixel(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f);
           for (std::size_t k = begin[tile]; k < begin[tile + 1]; ++k) {
-            const ProjectedSplat& s = splats[slots[k].gaussian];
+            const ProjectedSplat& s = splats[slots[k]];
             if (std::abs(s.splat.mean_px.y - pixel.y) > s.half_extent_px.y) continue;
             if (std::abs(s.splat.mean_px.x - pixel.x) > s.half_extent_px.x) continue;
             float alpha = Math<float>::alpha_at(s.splat, pixel, view_.options.alpha_max);

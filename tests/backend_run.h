@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A backend at work in a test, and the same inputs for the reference renderer.
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <string>
 
@@ -34,6 +36,10 @@ inline Reference to_reference(const Gaussians& g, const View& view) {
                 o.alpha_max,  o.antialiased, o.depth == DepthOutput::kInverse};
   return r;
 }
+
+// For SetUp() of tests that take a backend's name: one whose device this machine has not is skipped.
+#define STIPPLE_SKIP_UNUSABLE(name) \
+  if (const std::string why = stipple::why_unusable(name); !why.empty()) GTEST_SKIP() << (name) << ": " << why
 
 struct Gradients {
   SplatGradient splat;

@@ -17,7 +17,9 @@
 namespace stipple {
 namespace {
 
-class BackendTest : public testing::TestWithParam<std::string> {};
+class BackendTest : public testing::TestWithParam<std::string> {
+  void SetUp() override { STIPPLE_SKIP_UNUSABLE(GetParam()); }
+};
 INSTANTIATE_TEST_SUITE_P(, BackendTest, testing::ValuesIn(backend_names()),
                          [](const auto& name) { return name.param; });
 

@@ -8,6 +8,7 @@
 
 #include "stipple/backend/backend.h"
 #include "stipple/core/random.h"
+#include "tests/backend_run.h"
 
 namespace stipple {
 namespace {
@@ -71,7 +72,9 @@ double direct_loss(const Inputs& in, double ssim_weight) {
   return (1 - ssim_weight) * l1 / count + ssim_weight * (1 - ssim / count);
 }
 
-class Loss : public testing::TestWithParam<std::tuple<std::string, LossCase>> {};
+class Loss : public testing::TestWithParam<std::tuple<std::string, LossCase>> {
+  void SetUp() override { STIPPLE_SKIP_UNUSABLE(std::get<0>(GetParam())); }
+};
 
 TEST_P(Loss, ValueAndGradientAreRight) {
   auto [name, c] = GetParam();

@@ -10,8 +10,10 @@ namespace stipple {
 void add_devices(CLI::App& app) {
   CLI::App* command = app.add_subcommand("devices", "List the backends that this build can use here");
   command->callback([] {
-    for (const std::string& name : backend_names())
-      fmt::print("{}: {}\n", name, make_backend(name)->description());
+    for (const std::string& name : backend_names()) {
+      const std::string why = why_unusable(name);
+      fmt::print("{}: {}\n", name, why.empty() ? make_backend(name)->description() : why);
+    }
   });
 }
 

@@ -3,6 +3,7 @@
 // The contract between the trainer and a device: the stages of the pipeline, in the order data meets them,
 // and what passes between them. Layouts are the same on every backend, so that any stage of one can be
 // checked against another.
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -55,15 +56,16 @@ struct Projection {  // project -> bin, blend
 
 struct TileBins {  // bin -> blend
   int column_count = 0, row_count = 0;
-  // Gaussians count their tiles one after the other: Gaussian g owns emissions [begin[g], begin[g + 1]).
-  DeviceArray<std::uint32_t> emission_begin_from_gaussian;
   // Tile t owns slots [begin[t], begin[t + 1]), nearest Gaussian first, ties by index.
   DeviceArray<std::uint32_t> slot_begin_from_tile;
-  struct Slot {
-    std::uint32_t emission;
-    std::uint32_t gaussian;
+  DeviceArray<std::uint32_t> gaussian_from_slot;
+  // Every (Gaussian, tile) pair is an emission, and those of a Gaussian are a run: for backends whose
+  // blend_backward keeps the pairs' sums apart, so that their order is fixed. Empty where that is not wanted.
+  struct Emissions {
+    std::uint32_t begin, end;
   };
-  DeviceArray<Slot> slot;
+  DeviceArray<std::uint32_t> emission_from_slot;
+  DeviceArray<Emissions> emissions_from_gaussian;
 };
 
 // Pictures are planar on a device: value[(channel * height + y) * width + x].
@@ -72,6 +74,9 @@ struct Frame {  // blend -> loss, blend_backward
   DeviceArray<float> color;          // 3 planes, over the background
   DeviceArray<float> transmittance;  // 1 plane; accumulated alpha is 1 - this
   DeviceArray<float> depth;          // 1 plane, or empty when not asked for
+  // What a backend wants to find again in blend_backward: the state of every pixel on its way through a long
+  // tile.
+  DeviceArray<Vec4f> checkpoint;
 };
 
 struct FrameGradient {       // loss -> blend_backward
@@ -126,6 +131,39 @@ struct AdamMoments {
   DeviceGaussians first, second;
 };
 
+enum class Stage { kPhoto, kProject, kBin, kBlend, kLoss, kBlendBackward, kOptimize, kRefine, kCount };
+constexpr std::array<const char*, static_cast<std::size_t>(Stage::kCount)> kStageNames = {
+    "photo", "project", "bin", "blend", "loss", "blend_backward", "project_backward_optimize", "refine"};
+using StageTimes = std::array<double, static_cast<std::size_t>(Stage::kCount)>;  // ms
+
+struct TrainState {  // what a step changes
+  DeviceGaussians gaussians;
+  AdamMoments moments;
+  DensityStatistics statistics;
+};
+
+struct TrainStep {  // what a step is to do
+  float ssim_weight = 0;
+  AdamOptions adam;
+  bool absolute_gradients = false;  // in the statistics
+  float noise = 0;                  // perturb by so much; 0: not at all
+  std::uint64_t noise_seed = 0;
+};
+
+struct TrainBuffers {  // what a step leaves behind for the next to reuse; meaningless in between
+  Projection projection;
+  TileBins bins;
+  Frame frame;
+  FrameGradient dL_dframe;
+  SplatGradient dL_dsplat;
+};
+
+struct TrainOutcome {
+  LossValue loss;
+  bool is_finite = true;  // if not, nothing was changed
+  StageTimes ms{};
+};
+
 // One implementation of the pipeline on one device.
 class Backend : public Device {
  public:
@@ -162,6 +200,11 @@ class Backend : public Device {
   // index, f falling from 1 to 0 where the opacity exceeds 0.005 by some hundredths.
   virtual void perturb(DeviceGaussians&, float amount, std::uint64_t seed) = 0;
 
+  // A view's whole step, from project to perturb. Here it is the stages one after the other; a device that is
+  // kept waiting by every answer to the host does better.
+  virtual TrainOutcome train_step(TrainState&, const View&, const LossTarget&, const TrainStep&,
+                                  TrainBuffers&);
+
   // to[i] = from[rows[i]], rows of this many bytes, or zero for kNoRow: what cloning, pruning and re-ordering
   // Gaussians comes down to.
   static constexpr std::uint32_t kNoRow = 0xffffffff;
@@ -172,10 +215,18 @@ class Backend : public Device {
 // The Gaussians in `rows`, in that order; a row may come more than once.
 DeviceGaussians gather(Backend& backend, const DeviceGaussians& from, const DeviceArray<std::uint32_t>& rows);
 
-// "cpu", or "best" for the fastest that this build and machine have. Throws Error naming what there is.
-std::unique_ptr<Backend> make_backend(std::string_view name);
+struct BackendOptions {
+  bool deterministic = false;  // the same bits from run to run also where that costs time; the CPU always is
+  std::size_t max_bytes = 0;   // of the device's own memory to use at most; 0: what is free
+};
 
-// The names that make_backend takes in this build.
+// "cuda" or "cpu", or "best" for the first of these that works here. Throws Error naming what there is.
+std::unique_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options = {});
+
+// The names that make_backend takes in this build, fastest first.
 std::vector<std::string> backend_names();
+
+// Why such a backend cannot be used on this machine, as a sentence; empty when it can.
+std::string why_unusable(std::string_view name);
 
 }  // namespace stipple

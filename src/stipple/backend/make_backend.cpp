@@ -5,16 +5,55 @@
 
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cpu/cpu_backend.h"
+#ifdef STIPPLE_CUDA
+#include "stipple/backend/cuda/make_cuda_backend.h"
+#endif
 #include "stipple/core/error.h"
 
 namespace stipple {
 
-std::vector<std::string> backend_names() { return {"cpu"}; }
+namespace {
 
-std::unique_ptr<Backend> make_backend(std::string_view name) {
-  if (name == "cpu" || name == "best") return make_cpu_backend();
+struct Entry {
+  const char* name;
+  std::unique_ptr<Backend> (*make)(const BackendOptions&);
+  std::string (*why_unusable)();
+};
+
+constexpr Entry kBackends[] = {  // fastest first
+#ifdef STIPPLE_CUDA
+    {"cuda", make_cuda_backend, why_cuda_is_unusable},
+#endif
+    {"cpu", [](const BackendOptions&) { return make_cpu_backend(); }, [] { return std::string(); }}};
+
+const Entry& find(std::string_view name) {
+  for (const Entry& entry : kBackends)
+    if (name == entry.name) return entry;
   throw Error(
       fmt::format("this build has no backend '{}': it has {}", name, fmt::join(backend_names(), ", ")));
+}
+
+const Entry& best() {
+  for (const Entry& entry : kBackends)
+    if (entry.why_unusable().empty()) return entry;
+  throw Error("no backend works here");
+}
+
+}  // namespace
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kBackends) names.push_back(entry.name);
+  return names;
+}
+
+std::string why_unusable(std::string_view name) { return find(name).why_unusable(); }
+
+std::unique_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options) {
+  const Entry& entry = name == "best" ? best() : find(name);
+  if (const std::string why = entry.why_unusable(); !why.empty())
+    throw Error(fmt::format("the backend {} cannot be used: {}; use cpu, or best", entry.name, why));
+  return entry.make(options);
 }
 
 }  // namespace stipple

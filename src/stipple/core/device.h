@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "stipple/core/error.h"
 #include "stipple/core/gaussians.h"
 
 namespace stipple {
@@ -25,6 +26,17 @@ class Device {
   virtual void upload(std::span<const std::byte> from, Memory& to) = 0;
   virtual void download(const Memory& from, std::span<std::byte> to) const = 0;
   virtual void fill_zero(Memory& memory, std::size_t bytes) = 0;
+
+  // Bytes of memory of its own that may be taken in all; 0 when it works in the host's.
+  virtual std::size_t own_memory_bytes() const { return 0; }
+  virtual std::size_t used_bytes() const { return 0; }       // of that, now
+  virtual std::size_t peak_used_bytes() const { return 0; }  // of that, ever
+};
+
+// Thrown by allocate().
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
 };
 
 // A typed, move-only array of n elements on a device.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
 #include <numeric>
 
@@ -29,6 +30,10 @@ std::vector<std::size_t> views_to_train_on(const Scene& scene, bool hold_out) {
   return all;
 }
 
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
 // The degree-0 part of every Gaussian stays, what is new is zero.
 std::vector<Vec3f> with_more_coefficients(const std::vector<Vec3f>& sh, std::size_t from, std::size_t to) {
   std::vector<Vec3f> more(sh.size() / from * to, Vec3f(0, 0, 0));
@@ -40,21 +45,6 @@ std::vector<Vec3f> with_more_coefficients(const std::vector<Vec3f>& sh, std::siz
 
 }  // namespace
 
-// The time between the stages of a step.
-class Trainer::Clock {
- public:
-  void lap(Stage stage) {
-    const auto now = std::chrono::steady_clock::now();
-    ms_[static_cast<std::size_t>(stage)] += std::chrono::duration<double, std::milli>(now - last_).count();
-    last_ = now;
-  }
-  const StageTimes& ms() const { return ms_; }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-  StageTimes ms_{};
-};
-
 Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& options)
     : backend_(backend),
       scene_(scene),
@@ -65,59 +55,51 @@ Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& optio
       photos_(scene.views, options.max_photo_bytes) {
   if (views_.empty()) throw Error("no view is left to train on; hold out fewer, or add images");
   if (scene.points.size() == 0) throw Error("the scene has no points to start from");
-  gaussians_ = upload(backend_, initial_gaussians(scene.points, options_));
-  moments_ = {zeros_like(backend_, gaussians_), zeros_like(backend_, gaussians_)};
-  statistics_.sum.resize_zero(backend_, gaussians_.size());
-  dL_dsplat_.wants_absolute = options_.absolute_gradients;
+  device_.gaussians = upload(backend_, initial_gaussians(scene.points, options_));
+  device_.moments = {zeros_like(backend_, device_.gaussians), zeros_like(backend_, device_.gaussians)};
+  device_.statistics.sum.resize_zero(backend_, device_.gaussians.size());
   shuffle();
 }
 
 StepReport Trainer::step() {
-  Clock clock;
   StepReport report;
   report.step = ++state_.step;
+  const auto start = std::chrono::steady_clock::now();
   if (schedule_.raises_sh_degree_at(state_.step)) raise_sh_degree();
   const std::size_t view_index = next_view();
   const View view = view_of(view_index);
   load_target(view_index);
-  clock.lap(Stage::kPhoto);
-  if (update(view, report, clock)) {
+  const double photo_ms = milliseconds_since(start);
+  if (update(view, report)) {
     state_.skipped_in_a_row = 0;
+    const auto refine_start = std::chrono::steady_clock::now();
     refine();
-    clock.lap(Stage::kRefine);
+    report.ms[static_cast<std::size_t>(Stage::kRefine)] = milliseconds_since(refine_start);
   } else {
     note_skip(report);
   }
-  report.gaussian_count = gaussians_.size();
-  report.ms = clock.ms();
+  report.ms[static_cast<std::size_t>(Stage::kPhoto)] = photo_ms;
+  report.gaussian_count = device_.gaussians.size();
   return report;
 }
 
 // False, and no parameter is touched, when something is not finite.
-bool Trainer::update(const View& view, StepReport& report, Clock& clock) {
-  backend_.project(gaussians_, {}, view, projection_);
-  clock.lap(Stage::kProject);
-  backend_.bin(projection_, view, bins_);
-  clock.lap(Stage::kBin);
-  backend_.blend(projection_, bins_, view, frame_);
-  clock.lap(Stage::kBlend);
-  const LossValue loss = backend_.loss(frame_, target_, options_.ssim_weight, dL_dframe_);
-  clock.lap(Stage::kLoss);
-  report.loss = loss.total;
+bool Trainer::update(const View& view, StepReport& report) {
+  TrainStep what;
+  what.ssim_weight = options_.ssim_weight;
+  what.adam = schedule_.rates(state_.step, state_.adam_step + 1);
+  what.absolute_gradients = options_.absolute_gradients;
+  if (options_.strategy == Strategy::kMcmc) {
+    what.noise = schedule_.mean_rate(state_.step) * options_.noise;
+    what.noise_seed = stream_seed(options_.seed, Stream::kNoise) + static_cast<std::uint64_t>(state_.step);
+  }
+  const TrainOutcome outcome = backend_.train_step(device_, view, target_, what, buffers_);
+  report.loss = outcome.loss.total;
   report.psnr =
-      -10 * std::log10(static_cast<double>(std::max(loss.mean_squared_error / mean_weight_, 1e-12f)));
-  if (!std::isfinite(loss.total)) return false;
-  backend_.blend_backward(projection_, bins_, view, frame_, dL_dframe_, dL_dsplat_);
-  const bool is_finite = backend_.observe(projection_, dL_dsplat_, view, statistics_);
-  clock.lap(Stage::kBlendBackward);
-  if (!is_finite) return false;
-  backend_.project_backward_optimize(gaussians_, view, projection_, dL_dsplat_, moments_,
-                                     schedule_.rates(state_.step, ++state_.adam_step));
-  if (options_.strategy == Strategy::kMcmc)
-    backend_.perturb(gaussians_, schedule_.mean_rate(state_.step) * options_.noise,
-                     stream_seed(options_.seed, Stream::kNoise) + static_cast<std::uint64_t>(state_.step));
-  clock.lap(Stage::kOptimize);
-  return true;
+      -10 * std::log10(static_cast<double>(std::max(outcome.loss.mean_squared_error / mean_weight_, 1e-12f)));
+  report.ms = outcome.ms;
+  state_.adam_step += outcome.is_finite;
+  return outcome.is_finite;
 }
 
 void Trainer::note_skip(StepReport& report) {
@@ -175,9 +157,9 @@ void Trainer::load_target(std::size_t index) {
 }
 
 void Trainer::raise_sh_degree() {
-  if (gaussians_.sh_degree >= options_.sh_degree) return;
-  const auto from = static_cast<std::size_t>(gaussians_.sh_count());
-  for (DeviceGaussians* g : {&gaussians_, &moments_.first, &moments_.second}) {
+  if (device_.gaussians.sh_degree >= options_.sh_degree) return;
+  const auto from = static_cast<std::size_t>(device_.gaussians.sh_count());
+  for (DeviceGaussians* g : {&device_.gaussians, &device_.moments.first, &device_.moments.second}) {
     ++g->sh_degree;
     g->sh.upload(backend_, with_more_coefficients(g->sh.download(backend_), from,
                                                   static_cast<std::size_t>(g->sh_count())));
@@ -186,7 +168,7 @@ void Trainer::raise_sh_degree() {
 
 void Trainer::refine() {
   if (schedule_.refines_at(state_.step)) {
-    const DensityInput input = download_density_input(backend_, gaussians_, statistics_);
+    const DensityInput input = download_density_input(backend_, device_.gaussians, device_.statistics);
     Random random(stream_seed(options_.seed, Stream::kDensity), state_.density_counter);
     DensityPlan plan =
         options_.strategy == Strategy::kMcmc
@@ -198,10 +180,11 @@ void Trainer::refine() {
           "every Gaussian was pruned; the cameras or photos of this scene cannot be right, see stipple "
           "check");
     sort_along_curve(plan);
-    carry_out(backend_, plan, gaussians_, moments_);
-    statistics_.sum.resize_zero(backend_, gaussians_.size());
+    carry_out(backend_, plan, device_.gaussians, device_.moments);
+    device_.statistics.sum.resize_zero(backend_, device_.gaussians.size());
   }
-  if (schedule_.resets_opacity_at(state_.step)) reset_opacities(backend_, options_, gaussians_, moments_);
+  if (schedule_.resets_opacity_at(state_.step))
+    reset_opacities(backend_, options_, device_.gaussians, device_.moments);
 }
 
 }  // namespace stipple

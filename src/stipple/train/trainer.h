@@ -2,8 +2,6 @@
 #pragma once
 // From photographs to Gaussians, one view a step. The same on every backend; on one, the same seed gives the
 // same bits.
-#include <array>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 
@@ -15,11 +13,6 @@
 #include "stipple/train/train_options.h"
 
 namespace stipple {
-
-enum class Stage { kPhoto, kProject, kBin, kBlend, kLoss, kBlendBackward, kOptimize, kRefine, kCount };
-constexpr std::array<const char*, static_cast<std::size_t>(Stage::kCount)> kStageNames = {
-    "photo", "project", "bin", "blend", "loss", "blend_backward", "project_backward_optimize", "refine"};
-using StageTimes = std::array<double, static_cast<std::size_t>(Stage::kCount)>;  // ms
 
 struct StepReport {
   int step = 0;
@@ -43,8 +36,8 @@ class Trainer {
   const Schedule& schedule() const { return schedule_; }
   const TrainOptions& options() const { return options_; }
 
-  const DeviceGaussians& device_gaussians() const { return gaussians_; }
-  Gaussians gaussians() const { return download(backend_, gaussians_); }
+  const DeviceGaussians& device_gaussians() const { return device_.gaussians; }
+  Gaussians gaussians() const { return download(backend_, device_.gaussians); }
   PhotoCache& photos() { return photos_; }
   RenderOptions render_options() const;  // as in evaluation: over the plain background
 
@@ -60,13 +53,12 @@ class Trainer {
     std::vector<std::uint32_t> order;                                             // of views in this epoch
     std::uint32_t position = 0;                                                   // in it
   };
-  class Clock;
 
   std::size_t next_view();
   void shuffle();
   void load_target(std::size_t view);
   View view_of(std::size_t view);
-  bool update(const View& view, StepReport& report, Clock& clock);
+  bool update(const View& view, StepReport& report);
   void raise_sh_degree();
   void refine();
   void note_skip(StepReport& report);
@@ -80,18 +72,10 @@ class Trainer {
   PhotoCache photos_;
   State state_;
 
-  DeviceGaussians gaussians_;
-  AdamMoments moments_;
-  DensityStatistics statistics_;
-
-  // What a step leaves behind for the next to reuse.
+  TrainState device_;
   LossTarget target_;
   float mean_weight_ = 1;  // of the target's pixels
-  Projection projection_;
-  TileBins bins_;
-  Frame frame_;
-  FrameGradient dL_dframe_;
-  SplatGradient dL_dsplat_;
+  TrainBuffers buffers_;
 };
 
 }  // namespace stipple

@@ -144,12 +144,12 @@ void Trainer::save(const std::filesystem::path& path) const {
                {"background_counter", state_.background_counter},
                {"order", state_.order},
                {"position", state_.position},
-               {"gaussians", gaussians_.size()},
-               {"sh_degree", gaussians_.sh_degree}};
+               {"gaussians", device_.gaussians.size()},
+               {"sh_degree", device_.gaussians.sh_degree}};
   const std::string dumped = text.dump();
-  const std::vector<Vec2f> statistics = statistics_.sum.download(backend_);
+  const std::vector<Vec2f> statistics = device_.statistics.sum.download(backend_);
   std::vector<Gaussians> parts;
-  for (const DeviceGaussians* g : {&gaussians_, &moments_.first, &moments_.second})
+  for (const DeviceGaussians* g : {&device_.gaussians, &device_.moments.first, &device_.moments.second})
     parts.push_back(download(backend_, *g));
 
   // Everything twice: for the checksum, which comes first in the file, and then to the file.
@@ -204,9 +204,9 @@ void Trainer::restore(const std::filesystem::path& path) {
   const std::vector<Vec2f> statistics = in.array<Vec2f>(count);
   in.check_end(head.checksum);
 
-  gaussians_ = upload(backend_, parts[0]);
-  moments_ = {upload(backend_, parts[1]), upload(backend_, parts[2])};
-  statistics_.sum.upload(backend_, statistics);
+  device_.gaussians = upload(backend_, parts[0]);
+  device_.moments = {upload(backend_, parts[1]), upload(backend_, parts[2])};
+  device_.statistics.sum.upload(backend_, statistics);
   state_ = std::move(state);
 }
 

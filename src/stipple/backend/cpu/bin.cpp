@@ -52,15 +52,16 @@ M::Footprint footprint_of(const ProjectedSplat& p) {
           {p.half_extent_px.x, p.half_extent_px.y}};
 }
 
-// Finds the spans of splats [begin, end) and counts them into tiles; emission_begin is still relative to the
-// chunk.
+// Finds the spans of splats [begin, end) and counts them into tiles; emissions are still counted from the
+// chunk's first.
 void count_chunk(std::span<const ProjectedSplat> splats, std::size_t begin, std::size_t end, int columns,
-                 int rows, std::span<std::uint32_t> emission_begin, Chunk& chunk) {
+                 int rows, std::span<TileBins::Emissions> emissions, Chunk& chunk) {
   chunk.spans.clear();
   chunk.slot_from_tile.assign(static_cast<std::size_t>(columns) * rows, 0);
   chunk.emission_count = 0;
   for (std::size_t i = begin; i < end; ++i) {
-    emission_begin[i] = static_cast<std::uint32_t>(chunk.emission_count);
+    const auto first_emission = static_cast<std::uint32_t>(chunk.emission_count);
+    emissions[i] = {first_emission, first_emission};
     if (splats[i].splat.opacity == 0) continue;
     M::Footprint f = footprint_of(splats[i]);
     M::TileRange r = M::tile_rows(f, rows);
@@ -74,6 +75,7 @@ void count_chunk(std::span<const ProjectedSplat> splats, std::size_t begin, std:
       for (int column = c.begin; column < c.end; ++column) ++tile[column];
       chunk.emission_count += static_cast<std::uint64_t>(c.end - c.begin);
     }
+    emissions[i].end = static_cast<std::uint32_t>(chunk.emission_count);
   }
 }
 
@@ -106,7 +108,7 @@ void place_chunks(std::span<Chunk> chunks, std::span<std::uint32_t> slot_begin) 
 }
 
 void fill_chunk(std::span<const ProjectedSplat> splats, int columns, std::uint32_t first_emission,
-                Chunk& chunk, std::span<std::uint32_t> depth, std::span<TileBins::Slot> slots) {
+                Chunk& chunk, std::span<std::uint32_t> depth, std::span<UnsortedSlot> slots) {
   std::uint32_t emission = first_emission;
   for (const Span& span : chunk.spans) {
     // Positive floats sort like their bits.
@@ -131,15 +133,15 @@ void CpuBackend::bin(const Projection& projection, const View& view, TileBins& o
   // A number of chunks that depends on the scene alone; few, since each keeps a count per tile.
   std::size_t chunk_size = std::max<std::size_t>(256, (splats.size() + 63) / 64);
   std::vector<Chunk> chunks((splats.size() + chunk_size - 1) / chunk_size);
-  out.emission_begin_from_gaussian.resize(*this, splats.size() + 1);
-  auto emission_begin = host(out.emission_begin_from_gaussian);
+  out.emissions_from_gaussian.resize(*this, splats.size());
+  auto emissions = host(out.emissions_from_gaussian);
   auto range = [&](std::size_t c) {
     return std::pair(c * chunk_size, std::min(splats.size(), (c + 1) * chunk_size));
   };
   auto count_one = HWY_DYNAMIC_DISPATCH(count_chunk);
   parallel_for(chunks.size(), [&](std::size_t c) {
     auto [begin, end] = range(c);
-    count_one(splats, begin, end, out.column_count, out.row_count, emission_begin, chunks[c]);
+    count_one(splats, begin, end, out.column_count, out.row_count, emissions, chunks[c]);
   });
 
   std::vector<std::uint64_t> first_emission(chunks.size() + 1, 0);
@@ -150,7 +152,6 @@ void CpuBackend::bin(const Projection& projection, const View& view, TileBins& o
         "this view is too heavy: more than 2^32 pairs of Gaussian and tile; use fewer Gaussians or fewer "
         "pixels");
   std::size_t emission_count = first_emission.back();
-  emission_begin[splats.size()] = static_cast<std::uint32_t>(emission_count);
 
   out.slot_begin_from_tile.resize(*this, tile_count + 1);
   auto slot_begin = host(out.slot_begin_from_tile);
@@ -158,23 +159,28 @@ void CpuBackend::bin(const Projection& projection, const View& view, TileBins& o
 
   unsorted_depth_.resize(*this, emission_count);
   unsorted_slot_.resize(*this, emission_count);
-  out.slot.resize(*this, emission_count);
+  out.gaussian_from_slot.resize(*this, emission_count);
+  out.emission_from_slot.resize(*this, emission_count);
   auto depth = host(unsorted_depth_);
   auto unsorted = host(unsorted_slot_);
   parallel_for(chunks.size(), [&](std::size_t c) {
     auto first = static_cast<std::uint32_t>(first_emission[c]);
     auto [begin, end] = range(c);
-    for (std::size_t i = begin; i < end; ++i) emission_begin[i] += first;
+    for (std::size_t i = begin; i < end; ++i)
+      emissions[i] = {emissions[i].begin + first, emissions[i].end + first};
     fill_chunk(splats, out.column_count, first, chunks[c], depth, unsorted);
   });
 
-  auto sorted = host(out.slot);
+  auto gaussian = host(out.gaussian_from_slot), emission = host(out.emission_from_slot);
   parallel_for(tile_count, [&](std::size_t tile) {
     std::size_t begin = slot_begin[tile], count = slot_begin[tile + 1] - begin;
     thread_local SortScratch scratch;
     std::span<const std::uint64_t> order = sort_by_depth(depth.subspan(begin, count), scratch);
-    for (std::size_t k = 0; k < count; ++k)
-      sorted[begin + k] = unsorted[begin + static_cast<std::uint32_t>(order[k])];
+    for (std::size_t k = 0; k < count; ++k) {
+      const UnsortedSlot from = unsorted[begin + static_cast<std::uint32_t>(order[k])];
+      gaussian[begin + k] = from.gaussian;
+      emission[begin + k] = from.emission;
+    }
   });
 }
 

@@ -41,7 +41,7 @@ HWY_INLINE void blend_rows(D d, const TileConstants& constants, const ColumnTerm
 }
 
 template <int kChannels>
-void blend_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins::Slot> slots,
+void blend_tile(std::span<const ProjectedSplat> splats, std::span<const std::uint32_t> slots,
                 const TilePlace& place, float max_alpha, BlendTile& tile) {
   const D d;
   const float log2_alpha_max = std::log2(max_alpha);
@@ -51,8 +51,8 @@ void blend_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins
   for (std::size_t k = 0; k < slots.size(); ++k) {
     if (k % kLiveCheckInterval == 0 && k > 0) live = live_rows(d, tile.transmittance);
     if (live == 0) break;
-    if (k + kPrefetchDistance < slots.size()) hwy::Prefetch(&splats[slots[k + kPrefetchDistance].gaussian]);
-    const ProjectedSplat& p = splats[slots[k].gaussian];
+    if (k + kPrefetchDistance < slots.size()) hwy::Prefetch(&splats[slots[k + kPrefetchDistance]]);
+    const ProjectedSplat& p = splats[slots[k]];
     const std::uint32_t pairs = row_pairs(rows_in_reach(p, place.y) & live);
     const FoldedSplat s = fold(p);
     const V c = hn::Set(d, s.c);
@@ -73,7 +73,7 @@ void blend_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins
 }
 
 void blend_tile_dispatch(bool with_depth, std::span<const ProjectedSplat> splats,
-                         std::span<const TileBins::Slot> slots, const TilePlace& place, float alpha_max,
+                         std::span<const std::uint32_t> slots, const TilePlace& place, float alpha_max,
                          BlendTile& tile) {
   if (with_depth)
     blend_tile<4>(splats, slots, place, alpha_max, tile);
@@ -122,7 +122,7 @@ void CpuBackend::blend(const Projection& projection, const TileBins& bins, const
   out.depth.resize(*this, with_depth ? pixel_count : 0);
 
   auto splats = host(projection.splat);
-  auto slots = host(bins.slot);
+  auto slots = host(bins.gaussian_from_slot);
   auto slot_begin = host(bins.slot_begin_from_tile);
   auto blend_one = HWY_DYNAMIC_DISPATCH(blend_tile_dispatch);
   parallel_for(slot_begin.size() - 1, [&](std::size_t t) {

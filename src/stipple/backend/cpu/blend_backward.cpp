@@ -52,6 +52,10 @@ struct BackwardKind {  // which gradients there are, and which are wanted
   bool depth, alpha, absolute;
 };
 
+struct TileSlots {  // what a tile draws, nearest first
+  std::span<const std::uint32_t> gaussian, emission;
+};
+
 struct BackwardOutput {
   std::span<float> partial;
   std::span<std::uint8_t> is_written;
@@ -221,8 +225,8 @@ HWY_INLINE void add_columns(D d, const RowSums& s, V dx, V* field) {
 }
 
 template <int kChannels, bool kAlpha, bool kAbsolute>
-void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileBins::Slot> slots,
-                   const TilePlace& place, float max_alpha, BackwardTile& tile, BackwardOutput out) {
+void backward_tile(std::span<const ProjectedSplat> splats, const TileSlots& slots, const TilePlace& place,
+                   float max_alpha, BackwardTile& tile, BackwardOutput out) {
   const D d;
   const V zero = hn::Zero(d);
   const float log2_alpha_max = std::log2(max_alpha);
@@ -230,14 +234,14 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
   const TileConstants constants(d);
   const ColumnCenters columns(d, place.x);
   std::uint32_t live = live_rows(d, tile.transmittance);
-  for (std::size_t k = 0; k < slots.size(); ++k) {
+  for (std::size_t k = 0; k < slots.gaussian.size(); ++k) {
     if (k % kLiveCheckInterval == 0 && k > 0) live = live_rows(d, tile.transmittance);
     if (live == 0) break;
-    if (k + kPrefetchDistance < slots.size()) {
-      hwy::Prefetch(&splats[slots[k + kPrefetchDistance].gaussian]);
-      hwy::Prefetch(&out.partial[std::size_t{kPartialSize} * slots[k + kPrefetchDistance].emission]);
+    if (k + kPrefetchDistance < slots.gaussian.size()) {
+      hwy::Prefetch(&splats[slots.gaussian[k + kPrefetchDistance]]);
+      hwy::Prefetch(&out.partial[std::size_t{kPartialSize} * slots.emission[k + kPrefetchDistance]]);
     }
-    const ProjectedSplat& p = splats[slots[k].gaussian];
+    const ProjectedSplat& p = splats[slots.gaussian[k]];
     const std::uint32_t pairs = row_pairs(rows_in_reach(p, place.y) & live);
     const FoldedSplat s = fold(p);
     const V c = hn::Set(d, s.c);
@@ -262,23 +266,21 @@ void backward_tile(std::span<const ProjectedSplat> splats, std::span<const TileB
       add_columns<kChannels, kAbsolute>(d, sums, terms.dx, field);
     }
     if (!any) continue;
-    const std::size_t emission = slots[k].emission;
+    const std::size_t emission = slots.emission[k];
     store_lane_sums(d, field, &out.partial[kPartialSize * emission]);
     out.is_written[emission] = 1;
   }
 }
 
 template <int kChannels, bool kAlpha>
-void choose_absolute(bool absolute, std::span<const ProjectedSplat> splats,
-                     std::span<const TileBins::Slot> slots, const TilePlace& place, float alpha_max,
-                     BackwardTile& tile, BackwardOutput out) {
+void choose_absolute(bool absolute, std::span<const ProjectedSplat> splats, const TileSlots& slots,
+                     const TilePlace& place, float alpha_max, BackwardTile& tile, BackwardOutput out) {
   if (absolute) return backward_tile<kChannels, kAlpha, true>(splats, slots, place, alpha_max, tile, out);
   backward_tile<kChannels, kAlpha, false>(splats, slots, place, alpha_max, tile, out);
 }
 
-void backward_tile_dispatch(BackwardKind kind, std::span<const ProjectedSplat> splats,
-                            std::span<const TileBins::Slot> slots, const TilePlace& place, float alpha_max,
-                            BackwardTile& tile, BackwardOutput out) {
+void backward_tile_dispatch(BackwardKind kind, std::span<const ProjectedSplat> splats, const TileSlots& slots,
+                            const TilePlace& place, float alpha_max, BackwardTile& tile, BackwardOutput out) {
   const bool absolute = kind.absolute;
   if (kind.depth && kind.alpha)
     return choose_absolute<4, true>(absolute, splats, slots, place, alpha_max, tile, out);
@@ -346,9 +348,9 @@ struct PartialSum {
 };
 
 // A Gaussian's own run of partial sums.
-PartialSum sum_partials(std::size_t begin, std::size_t end, const BackwardOutput& partials) {
+PartialSum sum_partials(TileBins::Emissions run, const BackwardOutput& partials) {
   PartialSum sum;
-  for (std::size_t e = begin; e < end; ++e) {
+  for (std::size_t e = run.begin; e < run.end; ++e) {
     if (!partials.is_written[e]) continue;
     for (int i = 0; i < kPartialSize; ++i) sum.field[i] += partials.partial[kPartialSize * e + i];
   }
@@ -372,16 +374,16 @@ Splat splat_gradient(const Splat& s, const PartialSum& partial) {
 void CpuBackend::blend_backward(const Projection& projection, const TileBins& bins, const View& view,
                                 const Frame& frame, const FrameGradient& dL_dframe, SplatGradient& out) {
   auto splats = host(projection.splat);
-  auto slots = host(bins.slot);
   auto slot_begin = host(bins.slot_begin_from_tile);
-  auto emission_begin = host(bins.emission_begin_from_gaussian);
+  const TileSlots slots{host(bins.gaussian_from_slot), host(bins.emission_from_slot)};
+  auto emissions = host(bins.emissions_from_gaussian);
   std::size_t tile_count = slot_begin.size() - 1;
   Planes planes{host(frame.color),     host(frame.transmittance), host(frame.depth),
                 host(dL_dframe.color), host(dL_dframe.alpha),     host(dL_dframe.depth)};
   const BackwardKind kind{!planes.dL_ddepth.empty(), !planes.dL_dalpha.empty(), out.wants_absolute};
 
-  partial_.resize(*this, kPartialSize * slots.size());
-  partial_is_written_.resize_zero(*this, slots.size());
+  partial_.resize(*this, kPartialSize * slots.emission.size());
+  partial_is_written_.resize_zero(*this, slots.emission.size());
   BackwardOutput partials{host(partial_), host(partial_is_written_)};
   std::vector<Vec3f> background(out.wants_background ? tile_count : 0);
   auto backward_one = HWY_DYNAMIC_DISPATCH(backward_tile_dispatch);
@@ -391,8 +393,9 @@ void CpuBackend::blend_backward(const Projection& projection, const TileBins& bi
     start_transmittance(place, tile.transmittance);
     load_tile(planes, place, frame.width_px, tile);
     if (out.wants_background) background[t] = background_gradient(planes, place, frame.width_px);
-    backward_one(kind, splats, slots.subspan(slot_begin[t], slot_begin[t + 1] - slot_begin[t]), place,
-                 view.options.alpha_max, tile, partials);
+    const std::size_t begin = slot_begin[t], count = slot_begin[t + 1] - begin;
+    backward_one(kind, splats, {slots.gaussian.subspan(begin, count), slots.emission.subspan(begin, count)},
+                 place, view.options.alpha_max, tile, partials);
   });
   out.background = {0, 0, 0};
   for (Vec3f tile : background) out.background = out.background + tile;
@@ -405,8 +408,7 @@ void CpuBackend::blend_backward(const Projection& projection, const TileBins& bi
       splats.size(),
       [&](std::size_t i) {
         const bool seen = splats[i].splat.opacity > 0;
-        const PartialSum sum =
-            seen ? sum_partials(emission_begin[i], emission_begin[i + 1], partials) : PartialSum();
+        const PartialSum sum = seen ? sum_partials(emissions[i], partials) : PartialSum();
         dL_dsplat[i] =
             seen ? splat_gradient(splats[i].splat, sum) : Splat{{0, 0}, {0, 0, 0}, 0, {0, 0, 0, 0}};
         if (out.wants_absolute) absolute[i] = {sum.field[kAbsoluteX], sum.field[kAbsoluteY]};

@@ -35,6 +35,10 @@ std::span<const T> host(const DeviceArray<T>& array) {
   return {reinterpret_cast<const T*>(static_cast<const HostMemory*>(array.memory())->data()), array.size()};
 }
 
+struct UnsortedSlot {  // bin's, before tiles are sorted by depth
+  std::uint32_t emission, gaussian;
+};
+
 class CpuBackend : public Backend {
  public:
   CpuBackend();
@@ -67,7 +71,7 @@ class CpuBackend : public Backend {
  private:
   // Scratch that grows to what a frame needs and is then kept.
   DeviceArray<std::uint32_t> unsorted_depth_;     // bin
-  DeviceArray<TileBins::Slot> unsorted_slot_;     // bin
+  DeviceArray<UnsortedSlot> unsorted_slot_;       // bin
   DeviceArray<float> partial_;                    // blend_backward: kPartialSize floats per emission
   DeviceArray<std::uint8_t> partial_is_written_;  // blend_backward: one per emission
 };
