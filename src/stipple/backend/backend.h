@@ -52,6 +52,10 @@ static_assert(sizeof(ProjectedSplat) == 64);
 
 struct Projection {  // project -> bin, blend
   DeviceArray<ProjectedSplat> splat;
+  // For backends that know these before bin: how many tiles a splat touches, the bits of its depth (all set
+  // when it is culled), and the number of pairs of Gaussian and tile in all.
+  DeviceArray<std::uint32_t> tile_count, depth_key;
+  DeviceArray<unsigned long long> pair_count;
 };
 
 struct TileBins {  // bin -> blend
@@ -66,6 +70,9 @@ struct TileBins {  // bin -> blend
   };
   DeviceArray<std::uint32_t> emission_from_slot;
   DeviceArray<Emissions> emissions_from_gaussian;
+  // Long tiles are cut into chunks for backends that work on them at once: which tile the chunks after each
+  // tile's first belong to, and how many of those the tiles before have.
+  DeviceArray<std::uint32_t> tile_from_chunk, chunk_begin_from_tile;
 };
 
 // Pictures are planar on a device: value[(channel * height + y) * width + x].
@@ -74,9 +81,9 @@ struct Frame {  // blend -> loss, blend_backward
   DeviceArray<float> color;          // 3 planes, over the background
   DeviceArray<float> transmittance;  // 1 plane; accumulated alpha is 1 - this
   DeviceArray<float> depth;          // 1 plane, or empty when not asked for
-  // What a backend wants to find again in blend_backward: the state of every pixel on its way through a long
-  // tile.
-  DeviceArray<Vec4f> checkpoint;
+  // The state of pixels on the way through long tiles, for backends whose blend_backward starts there, too.
+  DeviceArray<float> checkpoint;
+  DeviceArray<std::uint32_t> slot_end_from_tile;  // likewise: behind these slots all of a tile was finished
 };
 
 struct FrameGradient {       // loss -> blend_backward

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdint>
 
+#include "stipple/math/host_device.h"
+
 namespace stipple {
 
 // Steele et al., "Fast splittable pseudorandom number generators", 2014: the finaliser of SplitMix64.
-inline std::uint64_t hash_bits(std::uint64_t x) {
+STIPPLE_HD inline std::uint64_t hash_bits(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
@@ -16,10 +18,10 @@ inline std::uint64_t hash_bits(std::uint64_t x) {
 
 class Random {
  public:
-  explicit Random(std::uint64_t seed, std::uint64_t counter = 0)
+  STIPPLE_HD explicit Random(std::uint64_t seed, std::uint64_t counter = 0)
       : seed_(hash_bits(seed + kStep)), counter_(counter) {}
 
-  std::uint64_t bits() { return hash_bits(seed_ + ++counter_ * kStep); }
+  STIPPLE_HD std::uint64_t bits() { return hash_bits(seed_ + ++counter_ * kStep); }
 
   float uniform() { return static_cast<float>(bits() >> 40) * 0x1p-24f; }  // [0, 1)
   float uniform(float low, float high) { return low + (high - low) * uniform(); }
@@ -29,7 +31,7 @@ class Random {
   }
 
   // Standard normal, by Box and Muller in double: libraries that differ in a last bit agree after rounding.
-  float normal() {
+  STIPPLE_HD float normal() {
     double radius = std::sqrt(-2 * std::log((static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53));
     double angle = 6.283185307179586 * (static_cast<double>(bits() >> 11) * 0x1p-53);
     return static_cast<float>(radius * std::cos(angle));

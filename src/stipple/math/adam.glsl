@@ -33,3 +33,7 @@ FN AdamParameter adam(AdamParameter p, real any_gradient, AdamRule rule) {
   next.value = p.value - rule.rate * (next.first_moment / rule.correction1) / size;
   return next;
 }
+
+// Gradients of the penalties w opacity and w scale with respect to what is stored.
+FN real opacity_penalty_vjp(real logit_opacity, real w) { return sigmoid_vjp(sigmoid(logit_opacity), w); }
+FN real scale_penalty_vjp(real log_scale, real w) { return w * exp(log_scale); }

@@ -81,16 +81,5 @@ std::string CpuBackend::description() const {
 
 std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
 
-Math<float>::RenderSettings render_settings(const RenderOptions& options) {
-  Math<float>::RenderSettings s;
-  s.near_plane = options.near_plane;
-  s.blur_px2 = Math<float>::default_blur_px2;
-  s.scale_modifier = options.scale_modifier;
-  s.alpha_max = options.alpha_max;
-  s.antialiased = options.antialiased;
-  s.inverse_depth = options.depth == DepthOutput::kInverse;
-  return s;
-}
-
 }  // namespace stipple
 #endif

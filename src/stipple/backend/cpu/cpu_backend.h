@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stipple/backend/backend.h"
+#include "stipple/backend/render_settings.h"
 
 namespace stipple {
 
@@ -77,8 +78,5 @@ class CpuBackend : public Backend {
 };
 
 std::unique_ptr<Backend> make_cpu_backend();
-
-// The options as the shared maths takes them.
-Math<float>::RenderSettings render_settings(const RenderOptions& options);
 
 }  // namespace stipple

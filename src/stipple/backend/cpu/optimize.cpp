@@ -18,12 +18,12 @@ namespace HWY_NAMESPACE {
 
 using ML = Math<Lanes>;
 
-// The gradient with that of the group's penalty: w sigmoid(x) or w exp(x). M is the maths over T.
+// The gradient with that of the group's penalty. M is the maths over T.
 template <AdamStep::Penalty kPenalty, class M, class T>
 HWY_INLINE T with_penalty(T gradient, T value, float weight) {
   if constexpr (kPenalty == AdamStep::Penalty::kOpacity)
-    return gradient + M::sigmoid_vjp(M::sigmoid(value), T(weight));
-  if constexpr (kPenalty == AdamStep::Penalty::kScale) return gradient + T(weight) * exp(value);
+    return gradient + M::opacity_penalty_vjp(value, T(weight));
+  if constexpr (kPenalty == AdamStep::Penalty::kScale) return gradient + M::scale_penalty_vjp(value, T(weight));
   return gradient;
 }
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One parameter's update in memory, shared by optimize and project_backward_optimize; see the remark on
+// contraction in gaussian_backward.cuh.
+#include <cmath>
+
+#include "stipple/backend/backend.h"
+#include "stipple/backend/cuda/kernel.cuh"
+
+namespace stipple {
+
+struct AdamArrays {  // one parameter array as plain floats
+  float *value, *first_moment, *second_moment;
+};
+
+template <class T>
+AdamArrays adam_arrays(DeviceArray<T>& value, DeviceArray<T>& first, DeviceArray<T>& second) {
+  return {reinterpret_cast<float*>(pointer(value)), reinterpret_cast<float*>(pointer(first)),
+          reinterpret_cast<float*>(pointer(second))};
+}
+
+struct AdamSettings {
+  M::AdamRule rule;  // its rate is that of no group
+  float mean, log_scale, rotation, logit_opacity, sh_base, sh_rest;  // rates
+  float opacity_penalty, scale_penalty;                              // of one value
+  bool visible_only;
+};
+
+inline AdamSettings adam_settings(const AdamOptions& o, std::size_t gaussian_count) {
+  AdamSettings s{};
+  s.rule.beta1 = o.beta1;
+  s.rule.beta2 = o.beta2;
+  s.rule.epsilon = o.epsilon;
+  s.rule.correction1 = static_cast<float>(1 - std::pow(static_cast<double>(o.beta1), o.step));
+  s.rule.correction2 = static_cast<float>(1 - std::pow(static_cast<double>(o.beta2), o.step));
+  s.mean = o.mean;
+  s.log_scale = o.log_scale;
+  s.rotation = o.rotation;
+  s.logit_opacity = o.logit_opacity;
+  s.sh_base = o.sh_base;
+  s.sh_rest = o.sh_rest;
+  const float count = static_cast<float>(gaussian_count > 0 ? gaussian_count : 1);
+  s.opacity_penalty = o.opacity_penalty / count;
+  s.scale_penalty = o.scale_penalty / (3 * count);
+  s.visible_only = o.visible_only;
+  return s;
+}
+
+__device__ inline void adam_store(const AdamArrays& arrays, std::size_t at, float value, float gradient, float rate,
+                                  M::AdamRule rule) {
+  rule.rate = rate;
+  M::AdamParameter p;
+  p.value = value;
+  p.first_moment = arrays.first_moment[at];
+  p.second_moment = arrays.second_moment[at];
+  p = M::adam(p, gradient, rule);
+  arrays.value[at] = p.value;
+  arrays.first_moment[at] = p.first_moment;
+  arrays.second_moment[at] = p.second_moment;
+}
+
+}  // namespace stipple

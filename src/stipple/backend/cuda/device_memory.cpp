@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/backend/cuda/device_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+
+namespace stipple {
+
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+}  // namespace
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // so that the next call does not report it again
+  throw Error(fmt::format("CUDA failed to {}: {}", what, cudaGetErrorString(status)));
+}
+
+CudaContext::CudaContext(int device, std::size_t max_bytes) : max_bytes_(max_bytes) {
+  check(cudaSetDevice(device), "choose the device");
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream");
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = device;
+  check(cudaMemPoolCreate(&pool_, &properties), "make a memory pool");
+  // What is freed stays in the pool, for the arrays of the next step or refinement.
+  std::uint64_t keep = UINT64_MAX;
+  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "set up the memory pool");
+}
+
+CudaContext::~CudaContext() {
+  cudaStreamSynchronize(stream_);
+  cudaStreamDestroy(stream_);
+  cudaMemPoolDestroy(pool_);
+}
+
+void* CudaContext::allocate(std::size_t bytes) {
+  const auto fail = [&](const char* why) {
+    throw OutOfMemory(fmt::format("the GPU has no room for another {:.0f} MiB: {:.0f} MiB are in use, {}",
+                                  static_cast<double>(bytes) / kMiB, static_cast<double>(used_bytes_) / kMiB,
+                                  why));
+  };
+  if (bytes > max_bytes_ || used_bytes_ > max_bytes_ - bytes) fail("and that is all that it may use");
+  void* data = nullptr;
+  cudaError_t status = cudaMallocFromPoolAsync(&data, std::max<std::size_t>(bytes, 1), pool_, stream_);
+  if (status == cudaErrorMemoryAllocation) {  // what the pool keeps may be in the wrong pieces
+    cudaGetLastError();
+    cudaStreamSynchronize(stream_);
+    cudaMemPoolTrimTo(pool_, 0);
+    status = cudaMallocFromPoolAsync(&data, std::max<std::size_t>(bytes, 1), pool_, stream_);
+  }
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    fail("and others may hold the rest");
+  }
+  check(status, "allocate memory");
+  used_bytes_ += bytes;
+  peak_bytes_ = std::max(peak_bytes_, used_bytes_);
+  return data;
+}
+
+void CudaContext::free(void* data, std::size_t bytes) noexcept {
+  cudaFreeAsync(data, stream_);
+  used_bytes_ -= bytes;
+}
+
+void CudaContext::wait() const { check(cudaStreamSynchronize(stream_), "run its kernels"); }
+
+CudaMemory::CudaMemory(std::shared_ptr<CudaContext> context, std::size_t bytes)
+    : context_(std::move(context)), bytes_(bytes), data_(context_->allocate(bytes)) {}
+
+CudaMemory::~CudaMemory() { context_->free(data_, bytes_); }
+
+void Arena::begin(std::size_t bytes) {
+  used_ = 0;
+  if (bytes <= size_) return;
+  memory_.reset();  // first, so that the old and the new block never exist together
+  size_ = 0;
+  memory_ = std::make_unique<CudaMemory>(context_, bytes);
+  size_ = bytes;
+}
+
+void* Arena::take_bytes(std::size_t bytes) {
+  void* at = static_cast<std::byte*>(memory_->data()) + used_;
+  used_ += padded(bytes);
+  assert(used_ <= size_);
+  return at;
+}
+
+}  // namespace stipple

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One Gaussian out of memory, shared by project and its backward pass.
+#include "stipple/backend/backend.h"
+#include "stipple/backend/cuda/kernel.cuh"
+
+namespace stipple {
+
+struct GaussianPointers {
+  const Vec3f *mean, *log_scale;
+  const float4* rotation;
+  const float* logit_opacity;
+  const float* sh;
+  const Vec3f* color;                 // or null: from sh
+  const PackedCovariance* covariance;  // or null: from log_scale and rotation
+  unsigned count;
+};
+
+inline GaussianPointers pointers(const DeviceGaussians& g, const Precomputed& given) {
+  return {pointer(g.mean),
+          pointer(g.log_scale),
+          reinterpret_cast<const float4*>(pointer(g.rotation)),
+          pointer(g.logit_opacity),
+          reinterpret_cast<const float*>(pointer(g.sh)),
+          pointer(given.color),
+          pointer(given.covariance),
+          static_cast<unsigned>(g.size())};
+}
+
+struct LoadedGaussian {
+  M::Shape shape;  // only when the covariance is computed
+  M::Placed placed;
+  float opacity;
+};
+
+__device__ inline LoadedGaussian load_gaussian(const GaussianPointers& g, unsigned i, float scale_modifier) {
+  LoadedGaussian r;
+  r.placed.mean = g.mean[i];
+  r.opacity = M::sigmoid(g.logit_opacity[i]);
+  if (g.covariance) {
+    r.placed.covariance = M::unpack_covariance(g.covariance[i]);
+  } else {
+    const float4 q = g.rotation[i];
+    r.shape.scale = M::scale_from_log(g.log_scale[i], scale_modifier);
+    r.shape.rotation = Vec4f(q.x, q.y, q.z, q.w);
+    r.placed.covariance = M::covariance(r.shape);
+  }
+  return r;
+}
+
+// A warp's rows of coefficients in shared memory. A row is one Gaussian's; they lie one after the other in
+// memory, and are read by whole warps. The stride is odd, so that lanes that read their own rows meet
+// different banks.
+template <int kDegree>
+struct CoefficientRows {
+  static constexpr int kCount = (kDegree + 1) * (kDegree + 1);
+  static constexpr int kFloats = 3 * kCount;
+  static constexpr int kStride = kFloats % 2 == 0 ? kFloats + 1 : kFloats;
+  float value[kWarp * kStride];
+
+  // Rows of the Gaussians whose bit is set in `wanted`; sh is that of the warp's first.
+  __device__ void load(const float* sh, unsigned wanted) {
+#pragma unroll
+    for (int k = 0; k < kFloats; ++k) {
+      const int i = k * kWarp + lane_index(), row = i / kFloats;
+      if (wanted >> row & 1) value[row * kStride + i % kFloats] = sh[i];
+    }
+    __syncwarp();
+  }
+  __device__ Vec3f row(int k) const {
+    const float* at = value + lane_index() * kStride + 3 * k;
+    return {at[0], at[1], at[2]};
+  }
+};
+
+// Calls f(std::integral_constant<int, degree>).
+template <class F>
+void with_degree(int degree, F f) {
+  switch (degree) {
+    case 0: return f(std::integral_constant<int, 0>());
+    case 1: return f(std::integral_constant<int, 1>());
+    case 2: return f(std::integral_constant<int, 2>());
+    default: return f(std::integral_constant<int, 3>());
+  }
+}
+
+}  // namespace stipple

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// project: every Gaussian to a splat on the screen, or to opacity 0; one thread each. What is culled early
+// costs no coefficients.
+#include "stipple/backend/cuda/cuda_backend.h"
+#include "stipple/backend/cuda/gaussian.cuh"
+#include "stipple/backend/cuda/tiles.cuh"
+#include "stipple/backend/render_settings.h"
+
+namespace stipple {
+
+namespace {
+
+constexpr int kThreads = 128;
+
+struct ProjectOutput {
+  ProjectedSplat* splat;
+  std::uint32_t *tile_count, *depth_key;
+  unsigned long long* pair_count;
+};
+
+template <int kDegree>
+__device__ Vec3f shade(const GaussianPointers& g, unsigned i, Vec3f mean, const M::Pinhole& camera, bool is_drawn,
+                       CoefficientRows<kDegree>* rows) {
+  if (g.color) return is_drawn ? g.color[i] : Vec3f(0, 0, 0);
+  CoefficientRows<kDegree>& mine = rows[threadIdx.x / kWarp];
+  const std::size_t first = i - lane_index();
+  mine.load(g.sh + first * mine.kFloats, __ballot_sync(kAllLanes, is_drawn));
+  if (!is_drawn) return {0, 0, 0};
+  const M::HarmonicBasis basis = M::harmonic_basis(kDegree, M::view_direction(M::view_offset(mean, camera)));
+  Vec3f sum(0, 0, 0);
+#pragma unroll
+  for (int k = 0; k < mine.kCount; ++k) sum = sum + mine.row(k) * basis.b[k];
+  return M::color_from_harmonics(sum);
+}
+
+__device__ void store(const M::Footprint& f, Vec3f color, float depth_channel, float log2_opacity,
+                      ProjectedSplat* to) {
+  auto* out = reinterpret_cast<float4*>(to);
+  out[0] = make_float4(f.mean_px.x, f.mean_px.y, f.conic.x, f.conic.y);
+  out[1] = make_float4(f.conic.z, f.opacity, color.x, color.y);
+  out[2] = make_float4(color.z, depth_channel, f.depth, f.half_extent_px.x);
+  out[3] = make_float4(f.half_extent_px.y, log2_opacity, 0, 0);
+}
+
+template <int kDegree>
+__global__ void __launch_bounds__(kThreads)
+    project_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings, int columns, int rows,
+                   ProjectOutput out) {
+  __shared__ CoefficientRows<kDegree> coefficients[kThreads / kWarp];
+  __shared__ unsigned block_pairs;
+  if (threadIdx.x == 0) block_pairs = 0;
+  __syncthreads();
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+  M::Footprint f;
+  f.opacity = 0;
+  Vec3f mean(0, 0, 0);
+  if (i < g.count) {
+    const LoadedGaussian in = load_gaussian(g, i, settings.scale_modifier);
+    mean = in.placed.mean;
+    f = M::footprint(in.placed, in.opacity, camera, settings);
+  }
+  TileSearch search;
+  float log2_opacity = 0;
+  search.rows.begin = search.rows.end = 0;
+  if (f.opacity > 0) {
+    log2_opacity = M::log2_of(f.opacity);
+    search = TileSearch(f, log2_opacity, rows);
+  }
+  unsigned tiles = count_tiles(search, columns);
+  const Vec3f color = shade<kDegree>(g, i, mean, camera, f.opacity > 0, coefficients);
+  if (!M::is_drawable_color(color)) f.opacity = 0;
+  if (f.opacity == 0) tiles = 0;
+
+  const unsigned warp_pairs = sum_over_warp(tiles);
+  if (lane_index() == 0 && warp_pairs > 0) atomicAdd(&block_pairs, warp_pairs);
+  if (i < g.count) {
+    out.tile_count[i] = tiles;
+    out.depth_key[i] = f.opacity > 0 ? __float_as_uint(f.depth) : 0xffffffffu;
+    if (f.opacity > 0)
+      store(f, color, M::depth_channel(f.depth, settings.inverse_depth), log2_opacity, out.splat + i);
+    else
+      out.splat[i].splat.opacity = 0;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0 && block_pairs > 0) atomicAdd(out.pair_count, static_cast<unsigned long long>(block_pairs));
+}
+
+}  // namespace
+
+void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& precomputed, const View& view,
+                          Projection& out) {
+  const std::size_t count = gaussians.size();
+  out.splat.resize(*this, count);
+  out.tile_count.resize(*this, count);
+  out.depth_key.resize(*this, count);
+  out.pair_count.resize_zero(*this, 1);
+  if (count == 0) return;
+  const ProjectOutput pointers_out{pointer(out.splat), pointer(out.tile_count), pointer(out.depth_key),
+                                   pointer(out.pair_count)};
+  with_degree(gaussians.sh_degree, [&](auto degree) {
+    project_kernel<degree()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
+        pointers(gaussians, precomputed), pinhole(view.camera), render_settings(view.options),
+        tile_columns_of(view.camera), tile_rows_of(view.camera), pointers_out);
+  });
+  check(cudaGetLastError(), "start project");
+}
+
+}  // namespace stipple
