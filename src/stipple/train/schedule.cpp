@@ -11,6 +11,7 @@ namespace {
 constexpr double kReferenceSteps = 30'000;
 constexpr int kLeastInterval =
     50;  // between refinements: fewer views than that say little, and growth runs away
+constexpr int kRefinementsPerSort = 10;  // in between, what is new stands beside what it came from
 
 }  // namespace
 
@@ -41,6 +42,11 @@ bool Schedule::raises_sh_degree_at(int step) const { return step % stretched(opt
 bool Schedule::refines_at(int step) const {
   return step > stretched(options_.refine_from) && step < stretched(options_.refine_until) &&
          step % refine_interval() == 0;
+}
+
+bool Schedule::sorts_at(int step) const {
+  const int refinement = step / refine_interval() - stretched(options_.refine_from) / refine_interval();
+  return refines_at(step) && refinement % kRefinementsPerSort == 1;
 }
 
 int Schedule::refine_interval() const {

@@ -14,6 +14,7 @@ class Schedule {
 
   bool raises_sh_degree_at(int step) const;
   bool refines_at(int step) const;
+  bool sorts_at(int step) const;  // the first refinement and every tenth after it
   bool resets_opacity_at(int step) const;
   bool prunes_large_at(int step) const;
 

@@ -23,6 +23,8 @@ std::uint64_t stream_seed(std::uint64_t seed, Stream stream) {
   return hash_bits(seed * 8 + static_cast<std::uint64_t>(stream));
 }
 
+constexpr std::uint32_t kViewsPerPrefetch = 16;
+
 std::vector<std::size_t> views_to_train_on(const Scene& scene, bool hold_out) {
   if (hold_out) return scene.train_views();
   std::vector<std::size_t> all(scene.views.size());
@@ -121,11 +123,18 @@ void Trainer::shuffle() {
 
 std::size_t Trainer::next_view() {
   if (state_.position == state_.order.size()) shuffle();
+  prefetch();
   const std::size_t view = views_[state_.order[state_.position++]];
+  return view;
+}
+
+// The cache takes views off its list as it hands them out; told now and then, it also notices when others
+// have asked it for something else.
+void Trainer::prefetch() {
+  if (state_.position % kViewsPerPrefetch != 0) return;
   std::vector<std::size_t> next;
   for (std::size_t i = state_.position; i < state_.order.size(); ++i) next.push_back(views_[state_.order[i]]);
   photos_.prefetch(next);
-  return view;
 }
 
 View Trainer::view_of(std::size_t index) {
@@ -179,7 +188,7 @@ void Trainer::refine() {
       throw Error(
           "every Gaussian was pruned; the cameras or photos of this scene cannot be right, see stipple "
           "check");
-    sort_along_curve(plan);
+    if (schedule_.sorts_at(state_.step)) sort_along_curve(plan);
     carry_out(backend_, plan, device_.gaussians, device_.moments);
     device_.statistics.sum.resize_zero(backend_, device_.gaussians.size());
   }

@@ -56,6 +56,7 @@ class Trainer {
 
   std::size_t next_view();
   void shuffle();
+  void prefetch();
   void load_target(std::size_t view);
   View view_of(std::size_t view);
   bool update(const View& view, StepReport& report);
