@@ -74,7 +74,7 @@ class TrainingRun {
     std::string stopped;
     while (!trainer_.done() && stopped.empty()) {
       const StepReport report = step();
-      progress.update(report.step, note(report, progress));
+      if (progress.is_due()) progress.update(report.step, note(report, progress));
       stopped = reason_to_stop(report, progress.seconds());
       if (report.step == kCustomaryEvaluation && !trainer_.done()) evaluate_now();
       if (settings_.checkpoint_every > 0 && report.step % settings_.checkpoint_every == 0) save();
