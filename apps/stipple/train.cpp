@@ -20,10 +20,15 @@ namespace stipple {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 
 constexpr int kCustomaryEvaluation = 7'000;  // the step at which results are compared, besides the last
 constexpr int kMaxSkipsInARow = 10;
 constexpr double kRunningShare = 0.05;  // of a step in the running PSNR
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct TrainArguments {
   std::string scene, output;
@@ -77,7 +82,7 @@ class TrainingRun {
       if (progress.is_due()) progress.update(report.step, note(report, progress));
       stopped = reason_to_stop(report, progress.seconds());
       if (report.step == kCustomaryEvaluation && !trainer_.done()) evaluate_now();
-      if (settings_.checkpoint_every > 0 && report.step % settings_.checkpoint_every == 0) save();
+      if (checkpoint_is_due(report.step)) save();
     }
     progress.finish(trainer_.steps_done(), note(last_, progress));
     finish();
@@ -96,9 +101,9 @@ class TrainingRun {
   }
 
   StepReport step() {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     const StepReport report = trainer_.step();
-    writer_.add(report, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    writer_.add(report, seconds_since(start));
     last_ = report;
     if (report.was_skipped) {
       fmt::print(stderr, "warning: step {} gave numbers that are not finite, and was skipped\n", report.step);
@@ -142,10 +147,17 @@ class TrainingRun {
     std::fflush(stdout);
   }
 
+  // On a fast device steps pass more quickly than the state can be written.
+  bool checkpoint_is_due(int step) const {
+    return settings_.checkpoint_every > 0 && step % settings_.checkpoint_every == 0 &&
+           seconds_since(last_save_) >= settings_.checkpoint_seconds;
+  }
+
   void save() {
     trainer_.save(folder_ / "checkpoint");
     save_ply(trainer_.gaussians(), folder_ / "model.ply");
     writer_.save_metrics(trainer_.steps_done(), trainer_.device_gaussians().size());
+    last_save_ = Clock::now();
   }
 
   void finish() {
@@ -167,6 +179,7 @@ class TrainingRun {
   Trainer trainer_;
   RunWriter writer_;
   StepReport last_;
+  Clock::time_point last_save_ = Clock::now();
   double running_psnr_ = 0;
   bool stops_in_failure_ = false;
 };
