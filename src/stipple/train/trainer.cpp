@@ -54,7 +54,8 @@ Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& optio
       views_(views_to_train_on(scene, options.hold_out)),
       extent_(scene_extent(scene, views_)),
       schedule_(options_, extent_),
-      photos_(scene.views, options.max_photo_bytes) {
+      photos_(scene.views, options.max_photo_bytes),
+      targets_(backend, photos_, scene.views.size(), backend.own_memory_bytes() / 4) {
   if (views_.empty()) throw Error("no view is left to train on; hold out fewer, or add images");
   if (scene.points.size() == 0) throw Error("the scene has no points to start from");
   device_.gaussians = upload(backend_, initial_gaussians(scene.points, options_));
@@ -70,9 +71,9 @@ StepReport Trainer::step() {
   if (schedule_.raises_sh_degree_at(state_.step)) raise_sh_degree();
   const std::size_t view_index = next_view();
   const View view = view_of(view_index);
-  load_target(view_index);
+  const TargetCache::Target& target = targets_.get(view_index);
   const double photo_ms = milliseconds_since(start);
-  if (update(view, report)) {
+  if (update(view, target, report)) {
     state_.skipped_in_a_row = 0;
     const auto refine_start = std::chrono::steady_clock::now();
     refine();
@@ -86,7 +87,7 @@ StepReport Trainer::step() {
 }
 
 // False, and no parameter is touched, when something is not finite.
-bool Trainer::update(const View& view, StepReport& report) {
+bool Trainer::update(const View& view, const TargetCache::Target& target, StepReport& report) {
   TrainStep what;
   what.ssim_weight = options_.ssim_weight;
   what.adam = schedule_.rates(state_.step, state_.adam_step + 1);
@@ -95,10 +96,11 @@ bool Trainer::update(const View& view, StepReport& report) {
     what.noise = schedule_.mean_rate(state_.step) * options_.noise;
     what.noise_seed = stream_seed(options_.seed, Stream::kNoise) + static_cast<std::uint64_t>(state_.step);
   }
-  const TrainOutcome outcome = backend_.train_step(device_, view, target_, what, buffers_);
+  const TrainOutcome outcome = backend_.train_step(device_, view, target.pixels, what, buffers_);
   report.loss = outcome.loss.total;
   report.psnr =
-      -10 * std::log10(static_cast<double>(std::max(outcome.loss.mean_squared_error / mean_weight_, 1e-12f)));
+      -10 *
+      std::log10(static_cast<double>(std::max(outcome.loss.mean_squared_error / target.mean_weight, 1e-12f)));
   report.ms = outcome.ms;
   state_.adam_step += outcome.is_finite;
   return outcome.is_finite;
@@ -133,7 +135,8 @@ std::size_t Trainer::next_view() {
 void Trainer::prefetch() {
   if (state_.position % kViewsPerPrefetch != 0) return;
   std::vector<std::size_t> next;
-  for (std::size_t i = state_.position; i < state_.order.size(); ++i) next.push_back(views_[state_.order[i]]);
+  for (std::size_t i = state_.position; i < state_.order.size(); ++i)
+    if (const std::size_t view = views_[state_.order[i]]; !targets_.keeps(view)) next.push_back(view);
   photos_.prefetch(next);
 }
 
@@ -152,17 +155,6 @@ RenderOptions Trainer::render_options() const {
   options.background = options_.background;
   options.antialiased = options_.antialiased;
   return options;
-}
-
-void Trainer::load_target(std::size_t index) {
-  const std::shared_ptr<const Photo> photo = photos_.get(index);
-  target_.color.upload(backend_, photo->rgb);
-  std::vector<float> weight;
-  for (std::uint8_t w : photo->weight) weight.push_back(static_cast<float>(w) / 255);
-  target_.weight.upload(backend_, weight);
-  const double sum = std::accumulate(weight.begin(), weight.end(), 0.0);
-  mean_weight_ =
-      weight.empty() ? 1.0f : std::max(1e-6f, static_cast<float>(sum / static_cast<double>(weight.size())));
 }
 
 void Trainer::raise_sh_degree() {

@@ -10,6 +10,7 @@
 #include "stipple/scene/photo_cache.h"
 #include "stipple/scene/scene.h"
 #include "stipple/train/schedule.h"
+#include "stipple/train/target_cache.h"
 #include "stipple/train/train_options.h"
 
 namespace stipple {
@@ -57,9 +58,8 @@ class Trainer {
   std::size_t next_view();
   void shuffle();
   void prefetch();
-  void load_target(std::size_t view);
   View view_of(std::size_t view);
-  bool update(const View& view, StepReport& report);
+  bool update(const View& view, const TargetCache::Target& target, StepReport& report);
   void raise_sh_degree();
   void refine();
   void note_skip(StepReport& report);
@@ -71,11 +71,10 @@ class Trainer {
   float extent_;
   Schedule schedule_;
   PhotoCache photos_;
+  TargetCache targets_;
   State state_;
 
   TrainState device_;
-  LossTarget target_;
-  float mean_weight_ = 1;  // of the target's pixels
   TrainBuffers buffers_;
 };
 
