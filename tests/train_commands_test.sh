@@ -47,6 +47,9 @@ run train scene -o fast --preset fast --stop-at 3
 check "a preset sets steps and cap" grep -q '"steps": 7000' fast/options.json
 run train scene -o absgrad --absgrad $options --stop-at 60
 check "absgrad trains" grep -q '"grow_gradient": 0.0008' absgrad/options.json
+run train scene -o bounded $options --stop-at 3 --backend cpu --max-vram 0.5 --deterministic
+check "limits of a GPU do no harm elsewhere" grep -q '"max_vram": 0.5' bounded/options.json
+check "nor does asking for the same bits" grep -q '"deterministic": true' bounded/options.json
 run train scene -o limited $options --time-limit 0.05
 check "--time-limit stops" says "the time limit was reached"
 check "and saves" [ -s limited/checkpoint ]

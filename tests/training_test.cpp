@@ -12,6 +12,7 @@
 #include "stipple/synth/synth.h"
 #include "stipple/train/trainer.h"
 #include "tests/faulty_backend.h"
+#include "tests/limited_backend.h"
 
 namespace stipple {
 namespace {
@@ -187,6 +188,40 @@ TEST(Training, WhatIsNotFiniteDoesNotSpread) {
     EXPECT_EQ(trainer.skipped_count(), 3);
     EXPECT_FALSE(same_bits(before, trainer.gaussians()));
   }
+}
+
+// Such that about 1000 Gaussians fit beside the pictures; the scene has 1500 points.
+constexpr std::size_t kLittleMemory = 2'000'000;
+
+TEST(Memory, TheNumberOfGaussiansIsKeptToWhatFits) {
+  for (const std::size_t cap : {std::size_t{0}, std::size_t{3000}}) {
+    TrainOptions o = quick(Strategy::kAdc);
+    o.max_gaussians = cap;
+    LimitedBackend backend(kLittleMemory);
+    Trainer trainer(backend, small_scene(), o);
+    EXPECT_GT(trainer.memory_cap(), 500u);
+    EXPECT_LT(trainer.memory_cap(), 1500u);
+    EXPECT_EQ(trainer.device_gaussians().size(), trainer.memory_cap());
+    while (!trainer.done()) EXPECT_LE(trainer.step().gaussian_count, trainer.memory_cap());
+  }
+}
+
+TEST(Memory, WhereThereIsEnoughNothingChanges) {
+  TrainOptions o = quick(Strategy::kMcmc);
+  o.stop_at = 60;
+  for (const std::size_t cap : {std::size_t{0}, std::size_t{3000}}) {
+    o.max_gaussians = cap;
+    LimitedBackend backend(std::size_t{1} << 30);
+    Trainer trainer(backend, small_scene(), o);
+    EXPECT_EQ(trainer.memory_cap(), 0u);
+    while (!trainer.done()) trainer.step();
+    EXPECT_TRUE(same_bits(train(o), trainer.gaussians()));  // photos that stay on the device are the same
+  }
+}
+
+TEST(Memory, TooLittleForAPictureIsRefused) {
+  LimitedBackend backend(1000);
+  EXPECT_THROW(Trainer(backend, small_scene(), quick(Strategy::kAdc)), OutOfMemory);
 }
 
 TEST(Training, HeldOutViewsAreNotLookedAt) {

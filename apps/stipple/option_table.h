@@ -17,6 +17,8 @@ struct RunSettings {
   double time_limit_s = 0;         // 0: none
   double target_psnr = 0;          // dB; 0: none
   double max_ram_gib = 4;          // of decoded photos
+  double max_vram_gib = 0;         // of a GPU's memory; 0: what is free
+  bool deterministic = false;
 };
 
 // Calls f(flag without --, group, value, help) for every option.
@@ -46,7 +48,10 @@ void for_each_run_option(Options& o, F f) {
   f("time-limit", "Run", o.time_limit_s, "stop and save after so many seconds; 0: none");
   f("target-psnr", "Run", o.target_psnr, "stop and save once training views reach so many dB; 0: none");
   f("max-ram", "Run", o.max_ram_gib, "GiB of decoded photos to keep");
-  f("max-gaussians", "Density", t.max_gaussians, "cap; 0: as many as the strategy wants");
+  f("max-vram", "Run", o.max_vram_gib, "GiB of a GPU's memory to use at most; 0: what is free");
+  f("deterministic", "Run", o.deterministic,
+    "the same bits from run to run on a GPU too; the CPU always gives them");
+  f("max-gaussians", "Density", t.max_gaussians, "cap; 0: as many as the strategy wants and a GPU holds");
   f("refine-from", "Density", t.refine_from, "first step of density control, of 30,000");
   f("refine-until", "Density", t.refine_until, "last step of density control, of 30,000");
   f("refine-every", "Density", t.refine_every, "steps between, of 30,000; in shorter runs at least 50");

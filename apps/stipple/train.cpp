@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/interrupt.h"
@@ -55,6 +56,11 @@ void prepare_folder(const TrainArguments& a) {
     fs::remove(folder / name, error);
 }
 
+BackendOptions backend_options(const RunSettings& settings) {
+  return {.deterministic = settings.deterministic,
+          .max_bytes = static_cast<std::size_t>(settings.max_vram_gib * (1u << 30))};
+}
+
 void print_problems(const Scene& scene) {
   for (const SceneProblem& p : scene.problems) fmt::print(stderr, "warning: {}. {}\n", p.what, p.advice);
 }
@@ -65,10 +71,11 @@ class TrainingRun {
       : folder_(a.output),
         settings_(settings),
         scene_(load_scene(a.scene, settings.scene)),
-        backend_(make_backend(settings.backend)),
+        backend_(make_backend(settings.backend, backend_options(settings))),
         trainer_(*backend_, scene_, settings.train),
         writer_(folder_) {
     print_problems(scene_);
+    if (settings_.train.max_gaussians > 0) warn_of_memory_cap();
     if (a.resume) restore();
     writer_.save_options(settings_, a.scene, *backend_);
   }
@@ -105,6 +112,7 @@ class TrainingRun {
     const StepReport report = trainer_.step();
     writer_.add(report, seconds_since(start));
     last_ = report;
+    if (report.gaussian_count >= trainer_.memory_cap()) warn_of_memory_cap();
     if (report.was_skipped) {
       fmt::print(stderr, "warning: step {} gave numbers that are not finite, and was skipped\n", report.step);
       return report;
@@ -112,6 +120,15 @@ class TrainingRun {
     running_psnr_ =
         running_psnr_ == 0 ? report.psnr : running_psnr_ + kRunningShare * (report.psnr - running_psnr_);
     return report;
+  }
+
+  // Once, and only where it matters: where it is less than was asked for, or is reached.
+  void warn_of_memory_cap() {
+    if (trainer_.memory_cap() == 0 || std::exchange(has_warned_of_memory_, true)) return;
+    fmt::print(
+        stderr,
+        "warning: no more than {} Gaussians fit into the device's memory; their number is kept to that\n",
+        trainer_.memory_cap());
   }
 
   std::string note(const StepReport& r, const Progress& progress) const {
@@ -182,6 +199,7 @@ class TrainingRun {
   Clock::time_point last_save_ = Clock::now();
   double running_psnr_ = 0;
   bool stops_in_failure_ = false;
+  bool has_warned_of_memory_ = false;
 };
 
 void run_train(TrainArguments a) {

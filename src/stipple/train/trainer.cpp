@@ -32,6 +32,21 @@ std::vector<std::size_t> views_to_train_on(const Scene& scene, bool hold_out) {
   return all;
 }
 
+// How many Gaussians a run may come to want; 0: there is no saying.
+std::size_t wanted_gaussians(const Scene& scene, const TrainOptions& options) {
+  if (options.max_gaussians > 0) return options.max_gaussians;
+  return options.strategy == Strategy::kMcmc ? scene.points.size() : 0;  // which grows to a cap only
+}
+
+MemoryPlan plan_memory_for(const Backend& backend, const Scene& scene, std::span<const std::size_t> views,
+                           const TrainOptions& options) {
+  if (backend.own_memory_bytes() == 0) return {};
+  MemoryNeeds needs = memory_needs(scene, views);
+  needs.sh_degree = options.sh_degree;
+  needs.wanted_gaussians = wanted_gaussians(scene, options);
+  return plan_memory(backend.own_memory_bytes(), needs);
+}
+
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
@@ -55,13 +70,25 @@ Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& optio
       extent_(scene_extent(scene, views_)),
       schedule_(options_, extent_),
       photos_(scene.views, options.max_photo_bytes),
-      targets_(backend, photos_, scene.views.size(), backend.own_memory_bytes() / 4) {
+      memory_(plan_memory_for(backend, scene, views_, options)),
+      targets_(backend, photos_, scene.views.size(), memory_.photo_bytes) {
   if (views_.empty()) throw Error("no view is left to train on; hold out fewer, or add images");
   if (scene.points.size() == 0) throw Error("the scene has no points to start from");
+  if (backend.own_memory_bytes() > 0) limit_to_memory();
   device_.gaussians = upload(backend_, initial_gaussians(scene.points, options_));
   device_.moments = {zeros_like(backend_, device_.gaussians), zeros_like(backend_, device_.gaussians)};
   device_.statistics.sum.resize_zero(backend_, device_.gaussians.size());
   shuffle();
+}
+
+void Trainer::limit_to_memory() {
+  if (memory_.max_gaussians == 0)
+    throw OutOfMemory(
+        "the device's memory does not hold one picture of this scene; use smaller photos (--max-resolution) "
+        "or another backend");
+  const std::size_t wanted = wanted_gaussians(scene_, options_);
+  is_limited_by_memory_ = wanted == 0 || wanted > memory_.max_gaussians;
+  if (is_limited_by_memory_) options_.max_gaussians = memory_.max_gaussians;
 }
 
 StepReport Trainer::step() {

@@ -9,6 +9,7 @@
 #include "stipple/core/random.h"
 #include "stipple/scene/photo_cache.h"
 #include "stipple/scene/scene.h"
+#include "stipple/train/memory_plan.h"
 #include "stipple/train/schedule.h"
 #include "stipple/train/target_cache.h"
 #include "stipple/train/train_options.h"
@@ -37,6 +38,9 @@ class Trainer {
   const Schedule& schedule() const { return schedule_; }
   const TrainOptions& options() const { return options_; }
 
+  // How many Gaussians the device's memory keeps the run to; 0: it does not.
+  std::size_t memory_cap() const { return is_limited_by_memory_ ? memory_.max_gaussians : 0; }
+
   const DeviceGaussians& device_gaussians() const { return device_.gaussians; }
   Gaussians gaussians() const { return download(backend_, device_.gaussians); }
   PhotoCache& photos() { return photos_; }
@@ -55,6 +59,7 @@ class Trainer {
     std::uint32_t position = 0;                                                   // in it
   };
 
+  void limit_to_memory();
   std::size_t next_view();
   void shuffle();
   void prefetch();
@@ -71,6 +76,8 @@ class Trainer {
   float extent_;
   Schedule schedule_;
   PhotoCache photos_;
+  MemoryPlan memory_;  // nothing where the device works in the host's
+  bool is_limited_by_memory_ = false;
   TargetCache targets_;
   State state_;
 
