@@ -153,7 +153,7 @@ TEST(Checkpoint, BrokenOnesAreRefusedAndLeaveTheTrainerAlone) {
   EXPECT_EQ(error_with(good + "x"), "there is more in the checkpoint than there should be");
   std::string newer = good;
   newer[8] = 9;
-  EXPECT_EQ(error_with(newer), "the checkpoint has version 9, this program knows 1; use the newer program");
+  EXPECT_EQ(error_with(newer), "the checkpoint has version 9, this program knows 2; use the newer program");
   std::string flipped = good;
   flipped[good.size() - 100] ^= 1;
   EXPECT_EQ(error_with(flipped),
@@ -222,6 +222,68 @@ TEST(Memory, WhereThereIsEnoughNothingChanges) {
 TEST(Memory, TooLittleForAPictureIsRefused) {
   LimitedBackend backend(1000);
   EXPECT_THROW(Trainer(backend, small_scene(), quick(Strategy::kAdc)), OutOfMemory);
+}
+
+// Wherever memory ends, nothing is changed by halves: with more of it the run goes on to the same bits.
+TEST_P(TrainingTest, RunningOutOfMemoryLosesNothing) {
+  TrainOptions o = quick(GetParam());
+  o.stop_at = 120;
+  const Gaussians whole = train(o);
+  LimitedBackend backend(std::size_t{1} << 30);
+  Trainer trainer(backend, small_scene(), o);
+  int failures = 0;
+  std::size_t room = 0;
+  while (!trainer.done()) {
+    backend.limit_bytes = backend.used_bytes() + room;
+    const int before = trainer.steps_done();
+    try {
+      trainer.step();
+      room = 0;  // none again for the next
+    } catch (const OutOfMemory&) {
+      ++failures;
+      EXPECT_EQ(trainer.steps_done(), before);
+      room += 20'000;
+    }
+  }
+  EXPECT_GT(failures, 20);
+  EXPECT_TRUE(same_bits(whole, trainer.gaussians()));
+}
+
+TEST(Memory, ARunThatRanOutOfItCanBeSavedAndResumed) {
+  TestFolder folder;
+  TrainOptions o = quick(Strategy::kAdc);
+  o.stop_at = 200;
+  LimitedBackend backend(std::size_t{1} << 30);
+  Trainer trainer(backend, small_scene(), o);
+  for (int i = 0; i < 60; ++i) trainer.step();
+  backend.limit_bytes = backend.used_bytes() + 100'000;
+  EXPECT_THROW(while (!trainer.done()) trainer.step(), OutOfMemory);
+  trainer.save(folder / "checkpoint");
+
+  o.max_gaussians = fewer_gaussians(trainer.device_gaussians().size());
+  auto cpu = make_backend("cpu");
+  Trainer resumed(*cpu, small_scene(), o);
+  resumed.restore(folder / "checkpoint");
+  EXPECT_EQ(resumed.steps_done(), trainer.steps_done());
+  EXPECT_TRUE(same_bits(trainer.gaussians(), resumed.gaussians()));
+  while (!resumed.done()) resumed.step();
+  EXPECT_LE(resumed.device_gaussians().size(), trainer.device_gaussians().size());
+}
+
+TEST(Memory, ACheckpointThatDoesNotFitLeavesTheTrainerAlone) {
+  TestFolder folder;
+  const TrainOptions o = quick(Strategy::kAdc);
+  auto cpu = make_backend("cpu");
+  Trainer trainer(*cpu, small_scene(), o);
+  for (int i = 0; i < 100; ++i) trainer.step();
+  trainer.save(folder / "checkpoint");
+  LimitedBackend backend(std::size_t{1} << 30);
+  Trainer other(backend, small_scene(), o);
+  const Gaussians before = other.gaussians();
+  backend.limit_bytes = backend.used_bytes() + 1000;
+  EXPECT_THROW(other.restore(folder / "checkpoint"), OutOfMemory);
+  EXPECT_TRUE(same_bits(before, other.gaussians()));
+  EXPECT_EQ(other.steps_done(), 0);
 }
 
 TEST(Training, HeldOutViewsAreNotLookedAt) {

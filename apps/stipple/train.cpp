@@ -85,11 +85,11 @@ class TrainingRun {
     Progress progress(trainer_.schedule().last_step(), trainer_.steps_done());
     std::string stopped;
     while (!trainer_.done() && stopped.empty()) {
-      const StepReport report = step();
-      if (progress.is_due()) progress.update(report.step, note(report, progress));
-      stopped = reason_to_stop(report, progress.seconds());
-      if (report.step == kCustomaryEvaluation && !trainer_.done()) evaluate_now();
-      if (checkpoint_is_due(report.step)) save();
+      try {
+        stopped = advance(progress);
+      } catch (const OutOfMemory&) {
+        stopped = say_what_fits();
+      }
     }
     progress.finish(trainer_.steps_done(), note(last_, progress));
     finish();
@@ -98,6 +98,15 @@ class TrainingRun {
   }
 
  private:
+  // Why to stop, as a sentence, or nothing.
+  std::string advance(Progress& progress) {
+    const StepReport report = step();
+    if (progress.is_due()) progress.update(report.step, note(report, progress));
+    if (report.step == kCustomaryEvaluation && !trainer_.done()) evaluate_now();
+    if (checkpoint_is_due(report.step)) save();
+    return reason_to_stop(report, progress.seconds());
+  }
+
   void restore() {
     const fs::path checkpoint = folder_ / "checkpoint";
     if (fs::exists(checkpoint))
@@ -153,6 +162,15 @@ class TrainingRun {
     return "";
   }
 
+  std::string say_what_fits() {
+    stops_in_failure_ = true;
+    const std::size_t count = trainer_.device_gaussians().size();
+    return fmt::format(
+        "the device ran out of memory at step {} with {} Gaussians; what there is was saved in {}, "
+        "go on with --resume --max-gaussians {}",
+        trainer_.steps_done(), count, folder_.string(), fewer_gaussians(count));
+  }
+
   void evaluate_now() {
     if (!settings_.train.hold_out) return;
     const Evaluation e = evaluate(*backend_, trainer_.device_gaussians(), scene_.views, scene_.test_views(),
@@ -173,14 +191,21 @@ class TrainingRun {
   void save() {
     trainer_.save(folder_ / "checkpoint");
     save_ply(trainer_.gaussians(), folder_ / "model.ply");
-    writer_.save_metrics(trainer_.steps_done(), trainer_.device_gaussians().size());
+    save_metrics();
     last_save_ = Clock::now();
+  }
+
+  void save_metrics() const {
+    writer_.save_metrics(trainer_.steps_done(), trainer_.device_gaussians().size());
   }
 
   void finish() {
     writer_.write_line();
-    if (trainer_.done()) evaluate_now();
-    save();
+    save();  // first: scoring may take long, or more memory than there is
+    if (trainer_.done()) {
+      evaluate_now();
+      save_metrics();
+    }
     fmt::print("{}: {} Gaussians, {} steps, {} (model.ply, checkpoint, metrics.json, log.jsonl)\n",
                folder_.string(), trainer_.device_gaussians().size(), trainer_.steps_done(),
                format_duration(writer_.seconds()));

@@ -5,6 +5,8 @@
 
 #include "stipple/core/parallel.h"
 #include "stipple/train/curve_order.h"
+#include "stipple/train/gather_in_place.h"
+#include "stipple/train/memory_plan.h"
 
 namespace stipple {
 
@@ -48,15 +50,12 @@ void reorder(std::vector<T>& values, const std::vector<std::uint32_t>& order) {
   values = std::move(sorted);
 }
 
-// The old array goes before the next one is gathered: all of them twice would be half of the memory.
-template <class T>
-void gather_in_place(Backend& backend, DeviceArray<T>& array, const DeviceArray<std::uint32_t>& rows,
-                     int per_gaussian) {
-  const auto row = static_cast<std::size_t>(per_gaussian);
-  DeviceArray<T> to;
-  to.resize(backend, rows.size() * row);
-  if (!to.empty()) backend.gather(*array.memory(), rows, row * sizeof(T), *to.memory());
-  array = std::move(to);
+// What carrying out a plan takes at its peak beyond what is in use: rows, what is added, and the largest
+// array while its old and its new one are both there.
+std::size_t extra_bytes(std::size_t before, std::size_t after, const DeviceGaussians& g) {
+  const std::size_t added = after > before ? after - before : 0;
+  return after * sizeof(std::uint32_t) + train_state_bytes(added, g.sh_degree) +
+         after * static_cast<std::size_t>(g.sh_count()) * g.sh.kElementBytes;
 }
 
 }  // namespace
@@ -91,17 +90,21 @@ void sort_along_curve(DensityPlan& plan) {
   reorder(plan.logit_opacity, order);
 }
 
-void carry_out(Backend& backend, const DensityPlan& plan, DeviceGaussians& gaussians, AdamMoments& moments) {
+// Array by array: all of them twice would be half of the memory.
+void carry_out(Backend& backend, const DensityPlan& plan, TrainState& state) {
+  DeviceGaussians& g = state.gaussians;
+  require_room(backend, extra_bytes(g.size(), plan.size(), g));
   DeviceArray<std::uint32_t> rows(backend, plan.source);
-  gather_in_place(backend, gaussians.rotation, rows, 1);
-  gather_in_place(backend, gaussians.sh, rows, gaussians.sh_count());
-  gaussians.mean.upload(backend, plan.mean);
-  gaussians.log_scale.upload(backend, plan.log_scale);
-  gaussians.logit_opacity.upload(backend, plan.logit_opacity);
+  gather_in_place(backend, g.rotation, rows, 1);
+  gather_in_place(backend, g.sh, rows, g.sh_count());
+  g.mean.upload(backend, plan.mean);
+  g.log_scale.upload(backend, plan.log_scale);
+  g.logit_opacity.upload(backend, plan.logit_opacity);
   rows.upload(backend, plan.moment_source);
-  for (DeviceGaussians* moment : {&moments.first, &moments.second})
+  for (DeviceGaussians* moment : {&state.moments.first, &state.moments.second})
     for_each_parameter(
         [&](int per_gaussian, auto& array) { gather_in_place(backend, array, rows, per_gaussian); }, *moment);
+  state.statistics.sum.resize_zero(backend, plan.size());
 }
 
 }  // namespace stipple

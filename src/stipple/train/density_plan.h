@@ -40,6 +40,7 @@ DensityPlan plan_copies(const DensityInput& from, const std::vector<std::uint32_
 // Orders the plan along a curve through the means, so that what is near in space is near in memory.
 void sort_along_curve(DensityPlan& plan);
 
-void carry_out(Backend& backend, const DensityPlan& plan, DeviceGaussians& gaussians, AdamMoments& moments);
+// The statistics then start anew. Throws OutOfMemory before anything is changed.
+void carry_out(Backend& backend, const DensityPlan& plan, TrainState& state);
 
 }  // namespace stipple

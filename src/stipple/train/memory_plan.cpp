@@ -22,12 +22,11 @@ constexpr std::size_t kBinningBytes = 120;
 std::size_t bytes_per_gaussian(int sh_degree) {
   DeviceGaussians g;
   g.sh_degree = sh_degree;
-  const std::size_t state = 3 * parameter_bytes(sh_degree) + sizeof(Vec2f);  // with moments and statistics
   const std::size_t step = sizeof(ProjectedSplat) + sizeof(Splat) + sizeof(Vec2f) + kBinningBytes;
   // While Gaussians are refined the largest array is there twice, and the rows to gather besides.
   const std::size_t refining =
       static_cast<std::size_t>(g.sh_count()) * g.sh.kElementBytes + sizeof(std::uint32_t);
-  return state + step + refining;
+  return train_state_bytes(1, sh_degree) + step + refining;
 }
 
 std::size_t less(std::size_t a, std::size_t b) { return a > b ? a - b : 0; }
@@ -44,6 +43,17 @@ std::size_t parameter_bytes(int sh_degree) {
       },
       g);
   return bytes;
+}
+
+std::size_t train_state_bytes(std::size_t count, int sh_degree) {
+  return count * (3 * parameter_bytes(sh_degree) + sizeof(Vec2f));
+}
+
+std::size_t fewer_gaussians(std::size_t count) {
+  const std::size_t fewer = count - count / 10;
+  std::size_t unit = 1;
+  while (fewer / unit >= 100) unit *= 10;
+  return fewer / unit * unit;
 }
 
 MemoryNeeds memory_needs(const Scene& scene, std::span<const std::size_t> views) {

@@ -28,4 +28,10 @@ MemoryPlan plan_memory(std::size_t own_bytes, const MemoryNeeds& needs);
 // What the parameters of one Gaussian take.
 std::size_t parameter_bytes(int sh_degree);
 
+// What so many Gaussians take in training: parameters, both moments, statistics.
+std::size_t train_state_bytes(std::size_t count, int sh_degree);
+
+// Where so many Gaussians were too many, a round number that is worth a try.
+std::size_t fewer_gaussians(std::size_t count);
+
 }  // namespace stipple

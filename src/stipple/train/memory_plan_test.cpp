@@ -23,6 +23,12 @@ TEST(MemoryPlan, ParametersAreElevenNumbersAndTheColours) {
   EXPECT_EQ(parameter_bytes(3), 4u * (11 + 48));
 }
 
+TEST(MemoryPlan, FewerIsATenthLessAndRound) {
+  EXPECT_EQ(fewer_gaussians(456'789), 410'000u);
+  EXPECT_EQ(fewer_gaussians(2'000'000), 1'800'000u);
+  EXPECT_EQ(fewer_gaussians(7), 7u);
+}
+
 TEST(MemoryPlan, WhereEverythingFitsAllPhotosStay) {
   const MemoryPlan plan = plan_memory(8 * kGiB, garden_with(2'000'000));
   EXPECT_EQ(plan.photo_bytes, kGarden.photo_bytes);

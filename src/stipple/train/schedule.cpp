@@ -37,7 +37,9 @@ int Schedule::last_step() const {
   return options_.stop_at > 0 ? std::min(options_.stop_at, options_.steps) : options_.steps;
 }
 
-bool Schedule::raises_sh_degree_at(int step) const { return step % stretched(options_.sh_every) == 0; }
+int Schedule::sh_degree_at(int step) const {
+  return std::min(options_.sh_degree, step / stretched(options_.sh_every));
+}
 
 bool Schedule::refines_at(int step) const {
   return step > stretched(options_.refine_from) && step < stretched(options_.refine_until) &&

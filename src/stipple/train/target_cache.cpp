@@ -24,6 +24,13 @@ const TargetCache::Target& TargetCache::get(std::size_t view) {
   return kept_[view].emplace(std::move(target));
 }
 
+bool TargetCache::release() {
+  const bool had_some = kept_bytes_ > 0;
+  for (std::optional<Target>& target : kept_) target.reset();
+  kept_bytes_ = max_bytes_ = 0;
+  return had_some;
+}
+
 void TargetCache::upload(const Photo& photo, Target& to) {
   to.pixels.color.upload(backend_, photo.rgb);
   std::vector<float> weight(photo.weight.size());

@@ -25,6 +25,9 @@ class TargetCache {
   const Target& get(std::size_t view);
   bool keeps(std::size_t view) const { return kept_[view].has_value(); }
 
+  // Gives the memory back, for good. False when there was none.
+  bool release();
+
  private:
   void upload(const Photo& photo, Target& to);
 

@@ -51,6 +51,10 @@ TEST_F(TargetCacheTest, WhatFitsStaysAndPhotosAreAskedForTheRest) {
   EXPECT_TRUE(cache.keeps(0) && cache.keeps(1));
   EXPECT_FALSE(cache.keeps(2) || cache.keeps(3));
   EXPECT_EQ(loads_, 2 + 3 * 2);
+  EXPECT_TRUE(cache.release());
+  EXPECT_FALSE(cache.release());
+  expect_right(cache, 0);
+  EXPECT_FALSE(cache.keeps(0));
 }
 
 TEST_F(TargetCacheTest, WithoutABudgetNothingStays) {

@@ -34,7 +34,9 @@ TEST(Schedule, DefaultsAreTheCustomaryOnes) {
   EXPECT_FALSE(s.resets_opacity_at(15'000));
   EXPECT_FALSE(s.prunes_large_at(3'000));
   EXPECT_TRUE(s.prunes_large_at(3'100));
-  EXPECT_TRUE(s.raises_sh_degree_at(1'000));
+  EXPECT_EQ(s.sh_degree_at(999), 0);
+  EXPECT_EQ(s.sh_degree_at(1'000), 1);
+  EXPECT_EQ(s.sh_degree_at(30'000), 3);
   EXPECT_NEAR(s.mean_rate(0), 2 * 1.6e-4, 1e-9);
   EXPECT_NEAR(s.mean_rate(15'000), 2 * 1.6e-5, 1e-9);
   EXPECT_NEAR(s.mean_rate(30'000), 2 * 1.6e-6, 1e-11);
@@ -55,7 +57,7 @@ TEST(Schedule, EverythingIsStretchedWithTheSteps) {
   EXPECT_FALSE(s.refines_at(110));  // not every 10 steps: that would be too few views
   EXPECT_FALSE(s.refines_at(1'500));
   EXPECT_TRUE(s.resets_opacity_at(300));
-  EXPECT_TRUE(s.raises_sh_degree_at(100));
+  EXPECT_EQ(s.sh_degree_at(100), 1);
   EXPECT_NEAR(s.mean_rate(3'000), 1.6e-6, 1e-11);
   o.stop_at = 700;
   EXPECT_EQ(Schedule(o, 1.0f).last_step(), 700);  // and the rest as it was
@@ -251,16 +253,15 @@ TEST(DensityPlan, IsCarriedOutOnTheDevice) {
     host.mean[i] = Vec3f(1, 1, 1) * static_cast<float>(i);
     host.sh[4 * i + 3] = Vec3f(1, 2, 3) * static_cast<float>(i);
   }
-  DeviceGaussians g = upload(*backend, host);
-  AdamMoments moments{upload(*backend, host), upload(*backend, host)};
-  DensityStatistics statistics;
-  statistics.sum.resize_zero(*backend, 3);
-  const DensityInput in = download_density_input(*backend, g, statistics);
+  TrainState state{upload(*backend, host), {upload(*backend, host), upload(*backend, host)}, {}};
+  state.statistics.sum.upload(*backend, std::vector<Vec2f>(3, Vec2f(1, 1)));
+  const DensityInput in = download_density_input(*backend, state.gaussians, state.statistics);
   DensityPlan plan = plan_copies(in, {0, 1, 1}, {});
   plan.moment_source[0] = kNone;
   plan.mean[0] = {7, 7, 7};
-  carry_out(*backend, plan, g, moments);
-  const Gaussians after = download(*backend, g), first = download(*backend, moments.first);
+  carry_out(*backend, plan, state);
+  const Gaussians after = download(*backend, state.gaussians);
+  const Gaussians first = download(*backend, state.moments.first);
   ASSERT_EQ(after.size(), 2u);
   EXPECT_EQ(after.mean[0], Vec3f(7, 7, 7));
   EXPECT_EQ(after.mean[1], Vec3f(2, 2, 2));
@@ -268,6 +269,7 @@ TEST(DensityPlan, IsCarriedOutOnTheDevice) {
   EXPECT_EQ(first.mean[0], Vec3f(0, 0, 0));
   EXPECT_EQ(first.mean[1], Vec3f(2, 2, 2));
   EXPECT_EQ(first.sh[4 + 3], Vec3f(2, 4, 6));
+  EXPECT_EQ(state.statistics.sum.download(*backend), std::vector<Vec2f>(2, Vec2f(0, 0)));
 }
 
 }  // namespace

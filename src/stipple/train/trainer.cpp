@@ -8,7 +8,9 @@
 #include <numeric>
 
 #include "stipple/core/error.h"
+#include "stipple/core/parallel.h"
 #include "stipple/train/adc.h"
+#include "stipple/train/gather_in_place.h"
 #include "stipple/train/initialize.h"
 #include "stipple/train/mcmc.h"
 
@@ -47,17 +49,23 @@ MemoryPlan plan_memory_for(const Backend& backend, const Scene& scene, std::span
   return plan_memory(backend.own_memory_bytes(), needs);
 }
 
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// The degree-0 part of every Gaussian stays, what is new is zero.
-std::vector<Vec3f> with_more_coefficients(const std::vector<Vec3f>& sh, std::size_t from, std::size_t to) {
-  std::vector<Vec3f> more(sh.size() / from * to, Vec3f(0, 0, 0));
-  for (std::size_t i = 0; i < sh.size() / from; ++i)
-    std::copy_n(sh.begin() + static_cast<std::ptrdiff_t>(i * from), from,
-                more.begin() + static_cast<std::ptrdiff_t>(i * to));
-  return more;
+// Rows of coefficients that give every Gaussian `to` instead of `from`: what is new is zero.
+std::vector<std::uint32_t> more_coefficients(std::size_t count, std::size_t from, std::size_t to) {
+  std::vector<std::uint32_t> rows(count * to);
+  parallel_for(
+      count,
+      [&](std::size_t i) {
+        for (std::size_t k = 0; k < to; ++k)
+          rows[i * to + k] = k < from ? static_cast<std::uint32_t>(i * from + k) : Backend::kNoRow;
+      },
+      1 << 14);
+  return rows;
 }
 
 }  // namespace
@@ -91,26 +99,48 @@ void Trainer::limit_to_memory() {
   if (is_limited_by_memory_) options_.max_gaussians = memory_.max_gaussians;
 }
 
+// Photos on the device are a luxury: they go before the run does.
 StepReport Trainer::step() {
+  for (;;) {
+    try {
+      return try_step();
+    } catch (const OutOfMemory&) {
+      if (!targets_.release()) throw;
+    }
+  }
+}
+
+// What the last step left to be done is done first and noted, so that the rest can be tried again.
+StepReport Trainer::try_step() {
   StepReport report;
+  const auto start = Clock::now();
+  finish_last_step();
+  raise_sh_degree();
+  const double refine_ms = milliseconds_since(start);
+  const State before = state_;
+  try {
+    train_on_next_view(report);
+  } catch (...) {
+    state_ = before;
+    throw;
+  }
+  report.ms[static_cast<std::size_t>(Stage::kRefine)] = refine_ms;
+  report.gaussian_count = device_.gaussians.size();
+  return report;
+}
+
+void Trainer::train_on_next_view(StepReport& report) {
+  const auto start = Clock::now();
   report.step = ++state_.step;
-  const auto start = std::chrono::steady_clock::now();
-  if (schedule_.raises_sh_degree_at(state_.step)) raise_sh_degree();
   const std::size_t view_index = next_view();
   const View view = view_of(view_index);
   const TargetCache::Target& target = targets_.get(view_index);
   const double photo_ms = milliseconds_since(start);
-  if (update(view, target, report)) {
+  if (update(view, target, report))
     state_.skipped_in_a_row = 0;
-    const auto refine_start = std::chrono::steady_clock::now();
-    refine();
-    report.ms[static_cast<std::size_t>(Stage::kRefine)] = milliseconds_since(refine_start);
-  } else {
+  else
     note_skip(report);
-  }
   report.ms[static_cast<std::size_t>(Stage::kPhoto)] = photo_ms;
-  report.gaussian_count = device_.gaussians.size();
-  return report;
 }
 
 // False, and no parameter is touched, when something is not finite.
@@ -185,34 +215,41 @@ RenderOptions Trainer::render_options() const {
 }
 
 void Trainer::raise_sh_degree() {
-  if (device_.gaussians.sh_degree >= options_.sh_degree) return;
+  const int degree = schedule_.sh_degree_at(state_.step + 1);
+  if (device_.gaussians.sh_degree >= degree) return;
+  const std::size_t count = device_.gaussians.size();
   const auto from = static_cast<std::size_t>(device_.gaussians.sh_count());
+  const auto to = static_cast<std::size_t>((degree + 1) * (degree + 1));
+  const std::size_t row_bytes = count * to * sizeof(std::uint32_t), sh_bytes = count * to * sizeof(Vec3f);
+  require_room(backend_, row_bytes + 3 * sh_bytes - 2 * count * from * sizeof(Vec3f));
+  const DeviceArray<std::uint32_t> rows(backend_, more_coefficients(count, from, to));
   for (DeviceGaussians* g : {&device_.gaussians, &device_.moments.first, &device_.moments.second}) {
-    ++g->sh_degree;
-    g->sh.upload(backend_, with_more_coefficients(g->sh.download(backend_), from,
-                                                  static_cast<std::size_t>(g->sh_count())));
+    gather_in_place(backend_, g->sh, rows, 1);
+    g->sh_degree = degree;
   }
 }
 
-void Trainer::refine() {
-  if (schedule_.refines_at(state_.step)) {
-    const DensityInput input = download_density_input(backend_, device_.gaussians, device_.statistics);
-    Random random(stream_seed(options_.seed, Stream::kDensity), state_.density_counter);
-    DensityPlan plan =
-        options_.strategy == Strategy::kMcmc
-            ? plan_mcmc(input, options_, random)
-            : plan_adc(input, options_, extent_, schedule_.prunes_large_at(state_.step), random);
-    state_.density_counter = random.counter();
-    if (plan.size() == 0)
-      throw Error(
-          "every Gaussian was pruned; the cameras or photos of this scene cannot be right, see stipple "
-          "check");
-    if (schedule_.sorts_at(state_.step)) sort_along_curve(plan);
-    carry_out(backend_, plan, device_.gaussians, device_.moments);
-    device_.statistics.sum.resize_zero(backend_, device_.gaussians.size());
-  }
-  if (schedule_.resets_opacity_at(state_.step))
+void Trainer::finish_last_step() {
+  if (state_.finished_step == state_.step) return;
+  if (state_.skipped_in_a_row == 0 && schedule_.refines_at(state_.step)) refine();
+  if (state_.skipped_in_a_row == 0 && schedule_.resets_opacity_at(state_.step))
     reset_opacities(backend_, options_, device_.gaussians, device_.moments);
+  state_.finished_step = state_.step;
+}
+
+void Trainer::refine() {
+  const DensityInput input = download_density_input(backend_, device_.gaussians, device_.statistics);
+  Random random(stream_seed(options_.seed, Stream::kDensity), state_.density_counter);
+  DensityPlan plan = options_.strategy == Strategy::kMcmc
+                         ? plan_mcmc(input, options_, random)
+                         : plan_adc(input, options_, extent_, schedule_.prunes_large_at(state_.step), random);
+  if (plan.size() == 0)
+    throw Error(
+        "every Gaussian was pruned; the cameras or photos of this scene cannot be right, see stipple "
+        "check");
+  if (schedule_.sorts_at(state_.step)) sort_along_curve(plan);
+  carry_out(backend_, plan, device_);
+  state_.density_counter = random.counter();
 }
 
 }  // namespace stipple

@@ -31,6 +31,9 @@ class Trainer {
   // The scene must outlive it.
   Trainer(Backend& backend, const Scene& scene, const TrainOptions& options);
 
+  // Refinement comes at the start of the step after the one that it is due at. Whatever is thrown, the state
+  // is that of the steps done before, and the step may be tried again; OutOfMemory comes once photos on the
+  // device have made room and that was not enough.
   StepReport step();
   bool done() const { return state_.step >= schedule_.last_step(); }
   int steps_done() const { return state_.step; }
@@ -54,12 +57,16 @@ class Trainer {
  private:
   struct State {  // what is not on the device
     int step = 0, adam_step = 0, skipped = 0, skipped_in_a_row = 0;
+    int finished_step = 0;  // `step`, once it has been refined after
     std::uint64_t view_counter = 0, density_counter = 0, background_counter = 0;  // of random numbers
     std::vector<std::uint32_t> order;                                             // of views in this epoch
     std::uint32_t position = 0;                                                   // in it
   };
 
   void limit_to_memory();
+  StepReport try_step();
+  void finish_last_step();
+  void train_on_next_view(StepReport& report);
   std::size_t next_view();
   void shuffle();
   void prefetch();
