@@ -4,7 +4,7 @@
 . "$(dirname "$0")/command_test.sh"
 trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
 same() { cmp -s "$1/model.ply" "$2/model.ply"; }
-options="--steps 400 --max-gaussians 3000"
+options="--steps 400 --max-gaussians 3000 --checkpoint-seconds 0"
 
 "$stipple" synth -o scene --views 10 --size 48x36 >/dev/null 2>&1
 
@@ -47,6 +47,9 @@ run train scene -o fast --preset fast --stop-at 3
 check "a preset sets steps and cap" grep -q '"steps": 7000' fast/options.json
 run train scene -o absgrad --absgrad $options --stop-at 60
 check "absgrad trains" grep -q '"grow_gradient": 0.0008' absgrad/options.json
+run train scene -o bounded $options --stop-at 3 --backend cpu --max-vram 0.5 --deterministic
+check "limits of a GPU do no harm elsewhere" grep -q '"max_vram": 0.5' bounded/options.json
+check "nor does asking for the same bits" grep -q '"deterministic": true' bounded/options.json
 run train scene -o limited $options --time-limit 0.05
 check "--time-limit stops" says "the time limit was reached"
 check "and saves" [ -s limited/checkpoint ]
@@ -95,6 +98,12 @@ done
 run train scene -o killed --eval $options --checkpoint-every 10 $(resume)
 check "killed 20 times, it ends with the same bits" same whole killed
 
+"$stipple" train scene -o seldom --steps 30000 --max-gaussians 3000 --checkpoint-every 10 >stdout 2>stderr &
+pid=$!
+while [ ! -s seldom/log.jsonl ] && kill -0 $pid 2>/dev/null; do sleep 0.05; done
+kill -KILL $pid; wait $pid 2>/dev/null
+check "a checkpoint is not written more than once a minute" [ ! -e seldom/checkpoint ]
+
 cp whole/checkpoint good_checkpoint
 head -c 1000 good_checkpoint >whole/checkpoint
 run train scene -o whole --resume --stop-at 500
@@ -120,7 +129,7 @@ if mount -t tmpfs -o size=1500k tmpfs disk 2>/dev/null; then
 else
   echo "skipped: no right to mount a small disk"
 fi
-"$stipple" train scene -o vanished --steps 30000 --max-gaussians 3000 --checkpoint-every 20 >stdout 2>stderr &
+"$stipple" train scene -o vanished --steps 30000 --max-gaussians 3000 --checkpoint-every 20 --checkpoint-seconds 0 >stdout 2>stderr &
 pid=$!
 while [ ! -e vanished/checkpoint ] && kill -0 $pid 2>/dev/null; do sleep 0.05; done
 rm -r vanished 2>/dev/null; rm -rf vanished; wait $pid; status=$?

@@ -12,6 +12,7 @@
 #include "stipple/synth/synth.h"
 #include "stipple/train/trainer.h"
 #include "tests/faulty_backend.h"
+#include "tests/limited_backend.h"
 
 namespace stipple {
 namespace {
@@ -152,7 +153,7 @@ TEST(Checkpoint, BrokenOnesAreRefusedAndLeaveTheTrainerAlone) {
   EXPECT_EQ(error_with(good + "x"), "there is more in the checkpoint than there should be");
   std::string newer = good;
   newer[8] = 9;
-  EXPECT_EQ(error_with(newer), "the checkpoint has version 9, this program knows 1; use the newer program");
+  EXPECT_EQ(error_with(newer), "the checkpoint has version 9, this program knows 2; use the newer program");
   std::string flipped = good;
   flipped[good.size() - 100] ^= 1;
   EXPECT_EQ(error_with(flipped),
@@ -187,6 +188,102 @@ TEST(Training, WhatIsNotFiniteDoesNotSpread) {
     EXPECT_EQ(trainer.skipped_count(), 3);
     EXPECT_FALSE(same_bits(before, trainer.gaussians()));
   }
+}
+
+// Such that about 1000 Gaussians fit beside the pictures; the scene has 1500 points.
+constexpr std::size_t kLittleMemory = 2'000'000;
+
+TEST(Memory, TheNumberOfGaussiansIsKeptToWhatFits) {
+  for (const std::size_t cap : {std::size_t{0}, std::size_t{3000}}) {
+    TrainOptions o = quick(Strategy::kAdc);
+    o.max_gaussians = cap;
+    LimitedBackend backend(kLittleMemory);
+    Trainer trainer(backend, small_scene(), o);
+    EXPECT_GT(trainer.memory_cap(), 500u);
+    EXPECT_LT(trainer.memory_cap(), 1500u);
+    EXPECT_EQ(trainer.device_gaussians().size(), trainer.memory_cap());
+    while (!trainer.done()) EXPECT_LE(trainer.step().gaussian_count, trainer.memory_cap());
+  }
+}
+
+TEST(Memory, WhereThereIsEnoughNothingChanges) {
+  TrainOptions o = quick(Strategy::kMcmc);
+  o.stop_at = 60;
+  for (const std::size_t cap : {std::size_t{0}, std::size_t{3000}}) {
+    o.max_gaussians = cap;
+    LimitedBackend backend(std::size_t{1} << 30);
+    Trainer trainer(backend, small_scene(), o);
+    EXPECT_EQ(trainer.memory_cap(), 0u);
+    while (!trainer.done()) trainer.step();
+    EXPECT_TRUE(same_bits(train(o), trainer.gaussians()));  // photos that stay on the device are the same
+  }
+}
+
+TEST(Memory, TooLittleForAPictureIsRefused) {
+  LimitedBackend backend(1000);
+  EXPECT_THROW(Trainer(backend, small_scene(), quick(Strategy::kAdc)), OutOfMemory);
+}
+
+// Wherever memory ends, nothing is changed by halves: with more of it the run goes on to the same bits.
+TEST_P(TrainingTest, RunningOutOfMemoryLosesNothing) {
+  TrainOptions o = quick(GetParam());
+  o.stop_at = 120;
+  const Gaussians whole = train(o);
+  LimitedBackend backend(std::size_t{1} << 30);
+  Trainer trainer(backend, small_scene(), o);
+  int failures = 0;
+  std::size_t room = 0;
+  while (!trainer.done()) {
+    backend.limit_bytes = backend.used_bytes() + room;
+    const int before = trainer.steps_done();
+    try {
+      trainer.step();
+      room = 0;  // none again for the next
+    } catch (const OutOfMemory&) {
+      ++failures;
+      EXPECT_EQ(trainer.steps_done(), before);
+      room += 20'000;
+    }
+  }
+  EXPECT_GT(failures, 20);
+  EXPECT_TRUE(same_bits(whole, trainer.gaussians()));
+}
+
+TEST(Memory, ARunThatRanOutOfItCanBeSavedAndResumed) {
+  TestFolder folder;
+  TrainOptions o = quick(Strategy::kAdc);
+  o.stop_at = 200;
+  LimitedBackend backend(std::size_t{1} << 30);
+  Trainer trainer(backend, small_scene(), o);
+  for (int i = 0; i < 60; ++i) trainer.step();
+  backend.limit_bytes = backend.used_bytes() + 100'000;
+  EXPECT_THROW(while (!trainer.done()) trainer.step(), OutOfMemory);
+  trainer.save(folder / "checkpoint");
+
+  o.max_gaussians = fewer_gaussians(trainer.device_gaussians().size());
+  auto cpu = make_backend("cpu");
+  Trainer resumed(*cpu, small_scene(), o);
+  resumed.restore(folder / "checkpoint");
+  EXPECT_EQ(resumed.steps_done(), trainer.steps_done());
+  EXPECT_TRUE(same_bits(trainer.gaussians(), resumed.gaussians()));
+  while (!resumed.done()) resumed.step();
+  EXPECT_LE(resumed.device_gaussians().size(), trainer.device_gaussians().size());
+}
+
+TEST(Memory, ACheckpointThatDoesNotFitLeavesTheTrainerAlone) {
+  TestFolder folder;
+  const TrainOptions o = quick(Strategy::kAdc);
+  auto cpu = make_backend("cpu");
+  Trainer trainer(*cpu, small_scene(), o);
+  for (int i = 0; i < 100; ++i) trainer.step();
+  trainer.save(folder / "checkpoint");
+  LimitedBackend backend(std::size_t{1} << 30);
+  Trainer other(backend, small_scene(), o);
+  const Gaussians before = other.gaussians();
+  backend.limit_bytes = backend.used_bytes() + 1000;
+  EXPECT_THROW(other.restore(folder / "checkpoint"), OutOfMemory);
+  EXPECT_TRUE(same_bits(before, other.gaussians()));
+  EXPECT_EQ(other.steps_done(), 0);
 }
 
 TEST(Training, HeldOutViewsAreNotLookedAt) {

@@ -67,7 +67,7 @@ void run_fit(const FitArguments& a) {
   while (!fit.done() && !interrupted()) {
     loss = fit.step();
     if (fit.steps_done() % 50 == 0) dB = psnr(fit.render(), picture);
-    progress.update(fit.steps_done(), note());
+    if (progress.is_due()) progress.update(fit.steps_done(), note());
   }
   Image result = fit.render();
   dB = psnr(result, picture);

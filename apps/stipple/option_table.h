@@ -12,10 +12,13 @@ struct RunSettings {
   SceneOptions scene;
   TrainOptions train;
   std::string backend = "best";
-  int checkpoint_every = 1'000;  // steps; 0: only at the end
-  double time_limit_s = 0;       // 0: none
-  double target_psnr = 0;        // dB; 0: none
-  double max_ram_gib = 4;        // of decoded photos
+  int checkpoint_every = 1'000;    // steps; 0: only at the end
+  double checkpoint_seconds = 60;  // at least, between two
+  double time_limit_s = 0;         // 0: none
+  double target_psnr = 0;          // dB; 0: none
+  double max_ram_gib = 4;          // of decoded photos
+  double max_vram_gib = 0;         // of a GPU's memory; 0: what is free
+  bool deterministic = false;
 };
 
 // Calls f(flag without --, group, value, help) for every option.
@@ -41,10 +44,14 @@ void for_each_run_option(Options& o, F f) {
   f("eval", "Run", t.hold_out, "hold out every 8th view, and score on those");
   f("backend", "Run", o.backend, "cpu or best");
   f("checkpoint-every", "Run", o.checkpoint_every, "save the state every so many steps; 0: only at the end");
+  f("checkpoint-seconds", "Run", o.checkpoint_seconds, "but at most every so many seconds");
   f("time-limit", "Run", o.time_limit_s, "stop and save after so many seconds; 0: none");
   f("target-psnr", "Run", o.target_psnr, "stop and save once training views reach so many dB; 0: none");
   f("max-ram", "Run", o.max_ram_gib, "GiB of decoded photos to keep");
-  f("max-gaussians", "Density", t.max_gaussians, "cap; 0: as many as the strategy wants");
+  f("max-vram", "Run", o.max_vram_gib, "GiB of a GPU's memory to use at most; 0: what is free");
+  f("deterministic", "Run", o.deterministic,
+    "the same bits from run to run on a GPU too; the CPU always gives them");
+  f("max-gaussians", "Density", t.max_gaussians, "cap; 0: as many as the strategy wants and a GPU holds");
   f("refine-from", "Density", t.refine_from, "first step of density control, of 30,000");
   f("refine-until", "Density", t.refine_until, "last step of density control, of 30,000");
   f("refine-every", "Density", t.refine_every, "steps between, of 30,000; in shorter runs at least 50");

@@ -41,9 +41,13 @@ Progress::~Progress() {
 
 double Progress::seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
+bool Progress::is_due() const {
+  const double since = std::chrono::duration<double>(Clock::now() - last_drawn_).count();
+  return since >= (on_terminal_ ? kTerminalInterval_s : kPlainInterval_s);
+}
+
 void Progress::update(int done, const std::string& note) {
-  double since = std::chrono::duration<double>(Clock::now() - last_drawn_).count();
-  if (since >= (on_terminal_ ? kTerminalInterval_s : kPlainInterval_s)) draw(done, note, time_left(done));
+  if (is_due()) draw(done, note, time_left(done));
 }
 
 void Progress::finish(int done, const std::string& note) {

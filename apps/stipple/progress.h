@@ -14,7 +14,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `note` says how it goes, such as "loss 0.0123  PSNR 31.2 dB".
+  // Whether it is time to say something again: what there is to say need not be put together before.
+  bool is_due() const;
+  // `note` says how it goes, such as "loss 0.0123  PSNR 31.2 dB". Shown only when it is due.
   void update(int done, const std::string& note);
   void finish(int done, const std::string& note);  // the last line stays
   double seconds() const;                          // since the start

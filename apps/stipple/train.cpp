@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/interrupt.h"
@@ -20,10 +21,15 @@ namespace stipple {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 
 constexpr int kCustomaryEvaluation = 7'000;  // the step at which results are compared, besides the last
 constexpr int kMaxSkipsInARow = 10;
 constexpr double kRunningShare = 0.05;  // of a step in the running PSNR
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct TrainArguments {
   std::string scene, output;
@@ -50,6 +56,11 @@ void prepare_folder(const TrainArguments& a) {
     fs::remove(folder / name, error);
 }
 
+BackendOptions backend_options(const RunSettings& settings) {
+  return {.deterministic = settings.deterministic,
+          .max_bytes = static_cast<std::size_t>(settings.max_vram_gib * (1u << 30))};
+}
+
 void print_problems(const Scene& scene) {
   for (const SceneProblem& p : scene.problems) fmt::print(stderr, "warning: {}. {}\n", p.what, p.advice);
 }
@@ -60,10 +71,11 @@ class TrainingRun {
       : folder_(a.output),
         settings_(settings),
         scene_(load_scene(a.scene, settings.scene)),
-        backend_(make_backend(settings.backend)),
+        backend_(make_backend(settings.backend, backend_options(settings))),
         trainer_(*backend_, scene_, settings.train),
         writer_(folder_) {
     print_problems(scene_);
+    if (settings_.train.max_gaussians > 0) warn_of_memory_cap();
     if (a.resume) restore();
     writer_.save_options(settings_, a.scene, *backend_);
   }
@@ -73,11 +85,11 @@ class TrainingRun {
     Progress progress(trainer_.schedule().last_step(), trainer_.steps_done());
     std::string stopped;
     while (!trainer_.done() && stopped.empty()) {
-      const StepReport report = step();
-      progress.update(report.step, note(report, progress));
-      stopped = reason_to_stop(report, progress.seconds());
-      if (report.step == kCustomaryEvaluation && !trainer_.done()) evaluate_now();
-      if (settings_.checkpoint_every > 0 && report.step % settings_.checkpoint_every == 0) save();
+      try {
+        stopped = advance(progress);
+      } catch (const OutOfMemory&) {
+        stopped = say_what_fits();
+      }
     }
     progress.finish(trainer_.steps_done(), note(last_, progress));
     finish();
@@ -86,6 +98,15 @@ class TrainingRun {
   }
 
  private:
+  // Why to stop, as a sentence, or nothing.
+  std::string advance(Progress& progress) {
+    const StepReport report = step();
+    if (progress.is_due()) progress.update(report.step, note(report, progress));
+    if (report.step == kCustomaryEvaluation && !trainer_.done()) evaluate_now();
+    if (checkpoint_is_due(report.step)) save();
+    return reason_to_stop(report, progress.seconds());
+  }
+
   void restore() {
     const fs::path checkpoint = folder_ / "checkpoint";
     if (fs::exists(checkpoint))
@@ -96,10 +117,11 @@ class TrainingRun {
   }
 
   StepReport step() {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     const StepReport report = trainer_.step();
-    writer_.add(report, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    writer_.add(report, seconds_since(start));
     last_ = report;
+    if (report.gaussian_count >= trainer_.memory_cap()) warn_of_memory_cap();
     if (report.was_skipped) {
       fmt::print(stderr, "warning: step {} gave numbers that are not finite, and was skipped\n", report.step);
       return report;
@@ -107,6 +129,15 @@ class TrainingRun {
     running_psnr_ =
         running_psnr_ == 0 ? report.psnr : running_psnr_ + kRunningShare * (report.psnr - running_psnr_);
     return report;
+  }
+
+  // Once, and only where it matters: where it is less than was asked for, or is reached.
+  void warn_of_memory_cap() {
+    if (trainer_.memory_cap() == 0 || std::exchange(has_warned_of_memory_, true)) return;
+    fmt::print(
+        stderr,
+        "warning: no more than {} Gaussians fit into the device's memory; their number is kept to that\n",
+        trainer_.memory_cap());
   }
 
   std::string note(const StepReport& r, const Progress& progress) const {
@@ -131,6 +162,15 @@ class TrainingRun {
     return "";
   }
 
+  std::string say_what_fits() {
+    stops_in_failure_ = true;
+    const std::size_t count = trainer_.device_gaussians().size();
+    return fmt::format(
+        "the device ran out of memory at step {} with {} Gaussians; what there is was saved in {}, "
+        "go on with --resume --max-gaussians {}",
+        trainer_.steps_done(), count, folder_.string(), fewer_gaussians(count));
+  }
+
   void evaluate_now() {
     if (!settings_.train.hold_out) return;
     const Evaluation e = evaluate(*backend_, trainer_.device_gaussians(), scene_.views, scene_.test_views(),
@@ -142,16 +182,30 @@ class TrainingRun {
     std::fflush(stdout);
   }
 
+  // On a fast device steps pass more quickly than the state can be written.
+  bool checkpoint_is_due(int step) const {
+    return settings_.checkpoint_every > 0 && step % settings_.checkpoint_every == 0 &&
+           seconds_since(last_save_) >= settings_.checkpoint_seconds;
+  }
+
   void save() {
     trainer_.save(folder_ / "checkpoint");
     save_ply(trainer_.gaussians(), folder_ / "model.ply");
+    save_metrics();
+    last_save_ = Clock::now();
+  }
+
+  void save_metrics() const {
     writer_.save_metrics(trainer_.steps_done(), trainer_.device_gaussians().size());
   }
 
   void finish() {
     writer_.write_line();
-    if (trainer_.done()) evaluate_now();
-    save();
+    save();  // first: scoring may take long, or more memory than there is
+    if (trainer_.done()) {
+      evaluate_now();
+      save_metrics();
+    }
     fmt::print("{}: {} Gaussians, {} steps, {} (model.ply, checkpoint, metrics.json, log.jsonl)\n",
                folder_.string(), trainer_.device_gaussians().size(), trainer_.steps_done(),
                format_duration(writer_.seconds()));
@@ -167,8 +221,10 @@ class TrainingRun {
   Trainer trainer_;
   RunWriter writer_;
   StepReport last_;
+  Clock::time_point last_save_ = Clock::now();
   double running_psnr_ = 0;
   bool stops_in_failure_ = false;
+  bool has_warned_of_memory_ = false;
 };
 
 void run_train(TrainArguments a) {

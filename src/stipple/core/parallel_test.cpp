@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -26,6 +27,17 @@ TEST(Parallel, RangesRespectTheGrain) {
     covered += end - begin;
   });
   EXPECT_EQ(covered, 10000u);
+}
+
+TEST(Parallel, ChunksCoverEverythingOnceAndAreCutTheSameWay) {
+  for (std::size_t count : {0, 1, 99, 100, 101, 1234}) {
+    std::vector<std::size_t> sizes(chunk_count(count, 100), 0);
+    parallel_chunks(count, 100, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
+      EXPECT_EQ(begin, chunk * 100);
+      sizes[chunk] = end - begin;
+    });
+    EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), count);
+  }
 }
 
 TEST(Parallel, UsesTheThreadsItIsGiven) {

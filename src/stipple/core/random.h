@@ -37,6 +37,7 @@ class Random {
     return static_cast<float>(radius * std::cos(angle));
   }
 
+  void skip(std::uint64_t count) { counter_ += count; }  // so many calls of bits()
   std::uint64_t counter() const { return counter_; }
 
  private:

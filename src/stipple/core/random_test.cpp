@@ -47,6 +47,13 @@ TEST(Random, BelowIsInRangeAndReachesBothEnds) {
   EXPECT_TRUE(lowest && highest);
 }
 
+TEST(Random, SkippingIsDrawing) {
+  Random drawn(3), skipped(3);
+  for (int i = 0; i < 5; ++i) drawn.bits();
+  skipped.skip(5);
+  EXPECT_EQ(drawn.bits(), skipped.bits());
+}
+
 TEST(Random, NormalHasMeanZeroAndVarianceOne) {
   Random random(5);
   double sum = 0, squares = 0;

@@ -13,4 +13,6 @@ FN vec3 scale_from_log_vjp(vec3 scale, vec3 dL_dscale) { return scale * dL_dscal
 
 FN real sigmoid(real x) { return real(1) / (real(1) + exp(-x)); }
 
+FN real logit(real y) { return log(y / (real(1) - y)); }  // the way back
+
 FN real sigmoid_vjp(real y, real dL_dy) { return y * (real(1) - y) * dL_dy; }

@@ -48,6 +48,12 @@ TEST(Activation, SigmoidOfInfinityIsZeroOrOneWithoutGradient) {
   EXPECT_EQ(Math<float>::sigmoid_vjp(1.0f, 5.0f), 0.0f);
 }
 
+TEST(Activation, LogitIsTheWayBack) {
+  for (double x : {-8.0, -0.5, 0.0, 3.0}) EXPECT_NEAR(M::logit(M::sigmoid(x)), x, 1e-10);
+  EXPECT_EQ(Math<float>::logit(0.0f), -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(Math<float>::logit(1.0f), std::numeric_limits<float>::infinity());
+}
+
 TEST(Covariance, RotationVjpIsExact) {
   std::mt19937 rng(3);
   for (int i = 0; i < kTrials; ++i)

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "stipple/core/parallel.h"
 #include "stipple/math/math.h"
 
 namespace stipple {
@@ -12,92 +14,98 @@ namespace {
 
 using M = Math<float>;
 
-constexpr float kChildScale = 1 / 1.6f;  // of its parent's
+constexpr float kChildScale = 1 / 1.6f;       // of its parent's
+constexpr std::uint64_t kDrawsPerNormal = 2;  // random numbers in one that is normal
+constexpr std::uint64_t kDrawsPerSplit = 6 * kDrawsPerNormal;
+constexpr std::size_t kGrain = 1 << 14;
 
-float logit(float p) { return std::log(p / (1 - p)); }
+enum class Fate : std::uint8_t { kGoes, kStays, kIsCloned, kIsSplit };
 
-float largest(Vec3f log_scale) { return std::exp(std::max({log_scale.x, log_scale.y, log_scale.z})); }
+bool grows(Fate fate) { return fate == Fate::kIsCloned || fate == Fate::kIsSplit; }
 
+float largest(Vec3f v) { return std::max({v.x, v.y, v.z}); }
+
+// Sizes and opacities are compared as they are stored, as logarithms and logits.
 class Planner {
  public:
   Planner(const DensityInput& input, const TrainOptions& options, float extent, bool prune_large)
-      : in_(input), options_(options), extent_(extent), prune_large_(prune_large) {}
+      : in_(input),
+        options_(options),
+        least_logit_(M::logit(std::min(options.prune_opacity, 1.0f))),
+        clone_log_scale_(std::log(options.clone_scale * extent)),
+        prune_log_scale_(prune_large ? std::log(options.prune_scale * extent)
+                                     : std::numeric_limits<float>::infinity()) {}
 
-  DensityPlan plan(Random& random) {
-    const std::vector<bool> grows = choose_growing();
-    DensityPlan plan;
-    for (std::size_t i = 0; i < in_.mean.size(); ++i) {
-      if (is_faint(i)) continue;
-      if (grows[i] && is_large(i))
-        split(i, random, plan);
-      else if (!is_huge(in_.log_scale[i]))
-        keep_or_clone(i, grows[i], plan);
-    }
+  // Each Gaussian has its own part of the random numbers, whether it is split or not: the parts are then
+  // known without those before.
+  DensityPlan plan(Random& random) const {
+    const std::vector<Fate> fates = choose();
+    std::vector<std::uint32_t> count(fates.size());
+    std::transform(fates.begin(), fates.end(), count.begin(), [](Fate fate) {
+      return fate == Fate::kGoes ? 0u : grows(fate) ? 2u : 1u;
+    });
+    DensityPlan plan = plan_copies(in_, count, [&](std::size_t i, std::size_t first, DensityPlan& out) {
+      if (fates[i] == Fate::kIsSplit) split(i, first, random, out);
+    });
+    random.skip(fates.size() * kDrawsPerSplit);
     return plan;
   }
 
  private:
-  bool is_faint(std::size_t i) const { return M::sigmoid(in_.logit_opacity[i]) < options_.prune_opacity; }
-  bool is_large(std::size_t i) const { return largest(in_.log_scale[i]) > options_.clone_scale * extent_; }
-  bool is_huge(Vec3f log_scale) const {
-    return prune_large_ && largest(log_scale) > options_.prune_scale * extent_;
-  }
   float gradient(std::size_t i) const {
     const Vec2f s = in_.statistics[i];
     return s.y > 0 ? s.x / s.y : 0.0f;
   }
 
-  // Those whose gradient is large enough or, where a cap leaves less room, the largest of them.
-  std::vector<bool> choose_growing() const {
-    std::vector<std::uint32_t> candidates;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < in_.mean.size(); ++i) {
-      if (is_faint(i)) continue;
-      const bool grows = gradient(i) >= options_.grow_gradient;
-      if (is_huge(in_.log_scale[i]) && !grows) continue;
-      ++kept;
-      if (grows) candidates.push_back(static_cast<std::uint32_t>(i));
-    }
-    if (options_.max_gaussians > 0) limit(candidates, kept);
-    std::vector<bool> chosen(in_.mean.size(), false);
-    for (std::uint32_t i : candidates) chosen[i] = true;
-    return chosen;
+  Fate fate_of(std::size_t i, bool may_grow) const {
+    if (in_.logit_opacity[i] < least_logit_) return Fate::kGoes;
+    const float size = largest(in_.log_scale[i]);
+    const bool does_grow = may_grow && gradient(i) >= options_.grow_gradient;
+    if (does_grow && size > clone_log_scale_)
+      return size + std::log(kChildScale) > prune_log_scale_ ? Fate::kGoes : Fate::kIsSplit;
+    if (size > prune_log_scale_) return Fate::kGoes;
+    return does_grow ? Fate::kIsCloned : Fate::kStays;
   }
 
-  // Each candidate adds one Gaussian to those that are kept.
-  void limit(std::vector<std::uint32_t>& candidates, std::size_t kept) const {
+  std::vector<Fate> choose() const {
+    std::vector<Fate> fates(in_.mean.size());
+    parallel_for(
+        fates.size(), [&](std::size_t i) { fates[i] = fate_of(i, true); }, kGrain);
+    if (options_.max_gaussians > 0) limit(fates);
+    return fates;
+  }
+
+  // Each that grows adds one to those that there are. Where a cap leaves less room, those with the largest
+  // gradients do.
+  void limit(std::vector<Fate>& fates) const {
+    const std::size_t kept =
+        fates.size() - static_cast<std::size_t>(std::count(fates.begin(), fates.end(), Fate::kGoes));
     const std::size_t room = options_.max_gaussians > kept ? options_.max_gaussians - kept : 0;
+    std::vector<std::pair<float, std::uint32_t>> candidates;  // the largest gradient first, ties by index
+    for (std::size_t i = 0; i < fates.size(); ++i)
+      if (grows(fates[i])) candidates.emplace_back(-gradient(i), static_cast<std::uint32_t>(i));
     if (candidates.size() <= room) return;
-    std::sort(candidates.begin(), candidates.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const float ga = gradient(a), gb = gradient(b);
-      return ga != gb ? ga > gb : a < b;
-    });
-    candidates.resize(room);
-  }
-
-  void keep_or_clone(std::size_t i, bool clones, DensityPlan& plan) const {
-    plan.keep(in_, i);
-    if (clones) plan.add(in_, i);
+    const auto refused = candidates.begin() + static_cast<std::ptrdiff_t>(room);
+    std::nth_element(candidates.begin(), refused, candidates.end());
+    for (auto it = refused; it != candidates.end(); ++it) fates[it->second] = fate_of(it->second, false);
   }
 
   // Two smaller ones at places drawn from the Gaussian itself, instead of it.
-  void split(std::size_t i, Random& random, DensityPlan& plan) const {
+  void split(std::size_t i, std::size_t first, Random random, DensityPlan& plan) const {
     const Mat3f rotation = M::rotation_from_quaternion(in_.rotation[i]);
     const Vec3f scale = M::scale_from_log(in_.log_scale[i], 1.0f);
-    const Vec3f child = in_.log_scale[i] + Vec3f(1, 1, 1) * std::log(kChildScale);
-    for (int k = 0; k < 2; ++k) {
+    random.skip(i * kDrawsPerSplit);
+    for (std::size_t at = first; at < first + 2; ++at) {
       const float x = random.normal(), y = random.normal(), z = random.normal();
-      if (is_huge(child)) continue;
-      plan.add(in_, i);
-      plan.mean.back() = in_.mean[i] + rotation * (scale * Vec3f(x, y, z));
-      plan.log_scale.back() = child;
+      plan.moment_source[at] = Backend::kNoRow;
+      plan.mean[at] = in_.mean[i] + rotation * (scale * Vec3f(x, y, z));
+      plan.log_scale[at] = in_.log_scale[i] + Vec3f(1, 1, 1) * std::log(kChildScale);
     }
   }
 
   const DensityInput& in_;
   const TrainOptions& options_;
-  float extent_;
-  bool prune_large_;
+  float least_logit_, clone_log_scale_, prune_log_scale_;
 };
 
 }  // namespace
@@ -110,7 +118,7 @@ DensityPlan plan_adc(const DensityInput& input, const TrainOptions& options, flo
 void reset_opacities(Backend& backend, const TrainOptions& options, DeviceGaussians& gaussians,
                      AdamMoments& moments) {
   std::vector<float> logits = gaussians.logit_opacity.download(backend);
-  const float most = logit(options.reset_opacity);
+  const float most = M::logit(options.reset_opacity);
   for (float& v : logits) v = std::min(v, most);
   gaussians.logit_opacity.upload(backend, logits);
   moments.first.logit_opacity.resize_zero(backend, logits.size());

@@ -1,60 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/train/density_plan.h"
 
-#include <algorithm>
 #include <numeric>
+
+#include "stipple/core/parallel.h"
+#include "stipple/train/curve_order.h"
+#include "stipple/train/gather_in_place.h"
+#include "stipple/train/memory_plan.h"
 
 namespace stipple {
 
 namespace {
 
-// Spreads the lowest 21 bits of x to every third bit.
-std::uint64_t spread(std::uint64_t x) {
-  x &= 0x1fffff;
-  x = (x | x << 32) & 0x1f00000000ffff;
-  x = (x | x << 16) & 0x1f0000ff0000ff;
-  x = (x | x << 8) & 0x100f00f00f00f00f;
-  x = (x | x << 4) & 0x10c30c30c30c30c3;
-  return (x | x << 2) & 0x1249249249249249;
+constexpr std::size_t kChunk = 1 << 14;
+
+// For every chunk of Gaussians, how many entries those before it have; and at last, how many there are.
+std::vector<std::size_t> first_entries(const std::vector<std::uint32_t>& count) {
+  std::vector<std::size_t> first(chunk_count(count.size(), kChunk) + 1, 0);
+  parallel_chunks(count.size(), kChunk, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) first[chunk + 1] += count[i];
+  });
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  return first;
 }
 
-// Most of the Gaussians lie in a box that a few far ones would stretch out of all proportion.
-struct Box {
-  Vec3f low{0, 0, 0}, high{0, 0, 0};
-};
-
-Box bulk_of(const std::vector<Vec3f>& points) {
-  Box box;
-  const std::size_t n = points.size(), skip = n / 100;
-  std::vector<float> values(n);
-  for (int axis = 0; axis < 3; ++axis) {
-    std::transform(points.begin(), points.end(), values.begin(), [axis](Vec3f p) { return p[axis]; });
-    const auto at = [&](std::size_t k) { return values.begin() + static_cast<std::ptrdiff_t>(k); };
-    std::nth_element(values.begin(), at(skip), values.end());
-    box.low[axis] = values[skip];
-    std::nth_element(values.begin(), at(n - 1 - skip), values.end());
-    box.high[axis] = values[n - 1 - skip];
-  }
-  return box;
+DensityPlan plan_of_size(std::size_t size) {
+  DensityPlan plan;
+  plan.source.resize(size);
+  plan.moment_source.resize(size);
+  plan.mean.resize(size);
+  plan.log_scale.resize(size);
+  plan.logit_opacity.resize(size);
+  return plan;
 }
 
-std::uint64_t morton_code(Vec3f p, const Box& box) {
-  constexpr float kCells = 1 << 21;
-  std::uint64_t code = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    const float size = box.high[axis] - box.low[axis];
-    const float t = size > 0 ? (p[axis] - box.low[axis]) / size : 0.0f;
-    const auto cell = static_cast<std::uint64_t>(std::clamp(t * kCells, 0.0f, kCells - 1));
-    code |= spread(cell) << axis;
-  }
-  return code;
+void set(DensityPlan& plan, std::size_t at, const DensityInput& from, std::size_t i, bool keeps_moments) {
+  plan.source[at] = static_cast<std::uint32_t>(i);
+  plan.moment_source[at] = keeps_moments ? plan.source[at] : Backend::kNoRow;
+  plan.mean[at] = from.mean[i];
+  plan.log_scale[at] = from.log_scale[i];
+  plan.logit_opacity[at] = from.logit_opacity[i];
 }
 
 template <class T>
 void reorder(std::vector<T>& values, const std::vector<std::uint32_t>& order) {
   std::vector<T> sorted(values.size());
-  for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = values[order[i]];
+  parallel_for(
+      order.size(), [&](std::size_t i) { sorted[i] = values[order[i]]; }, kChunk);
   values = std::move(sorted);
+}
+
+// What carrying out a plan takes at its peak beyond what is in use: rows, what is added, and the largest
+// array while its old and its new one are both there.
+std::size_t extra_bytes(std::size_t before, std::size_t after, const DeviceGaussians& g) {
+  const std::size_t added = after > before ? after - before : 0;
+  return after * sizeof(std::uint32_t) + train_state_bytes(added, g.sh_degree) +
+         after * static_cast<std::size_t>(g.sh_count()) * g.sh.kElementBytes;
 }
 
 }  // namespace
@@ -65,47 +66,45 @@ DensityInput download_density_input(const Backend& backend, const DeviceGaussian
           g.logit_opacity.download(backend), statistics.sum.download(backend)};
 }
 
-void DensityPlan::keep(const DensityInput& from, std::size_t i) {
-  source.push_back(static_cast<std::uint32_t>(i));
-  keeps_moments.push_back(true);
-  mean.push_back(from.mean[i]);
-  log_scale.push_back(from.log_scale[i]);
-  logit_opacity.push_back(from.logit_opacity[i]);
-}
-
-void DensityPlan::add(const DensityInput& from, std::size_t i) {
-  keep(from, i);
-  keeps_moments.back() = false;
+DensityPlan plan_copies(const DensityInput& from, const std::vector<std::uint32_t>& count,
+                        const EditCopies& edit) {
+  const std::vector<std::size_t> first = first_entries(count);
+  DensityPlan plan = plan_of_size(first.back());
+  parallel_chunks(count.size(), kChunk, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
+    std::size_t at = first[chunk];
+    for (std::size_t i = begin; i < end; ++i) {
+      for (std::size_t k = 0; k < count[i]; ++k) set(plan, at + k, from, i, k == 0);
+      if (count[i] > 1) edit(i, at, plan);
+      at += count[i];
+    }
+  });
+  return plan;
 }
 
 void sort_along_curve(DensityPlan& plan) {
-  if (plan.size() == 0) return;
-  const Box box = bulk_of(plan.mean);
-  std::vector<std::uint64_t> code(plan.size());
-  for (std::size_t i = 0; i < plan.size(); ++i) code[i] = morton_code(plan.mean[i], box);
-  std::vector<std::uint32_t> order(plan.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return code[a] != code[b] ? code[a] < code[b] : a < b; });
+  const std::vector<std::uint32_t> order = curve_order(plan.mean);
   reorder(plan.source, order);
-  reorder(plan.keeps_moments, order);
+  reorder(plan.moment_source, order);
   reorder(plan.mean, order);
   reorder(plan.log_scale, order);
   reorder(plan.logit_opacity, order);
 }
 
-void carry_out(Backend& backend, const DensityPlan& plan, DeviceGaussians& gaussians, AdamMoments& moments) {
-  std::vector<std::uint32_t> rows = plan.source;
-  DeviceArray<std::uint32_t> device_rows(backend, rows);
-  gaussians = gather(backend, gaussians, device_rows);
-  gaussians.mean.upload(backend, plan.mean);
-  gaussians.log_scale.upload(backend, plan.log_scale);
-  gaussians.logit_opacity.upload(backend, plan.logit_opacity);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (!plan.keeps_moments[i]) rows[i] = Backend::kNoRow;
-  device_rows.upload(backend, rows);
-  moments.first = gather(backend, moments.first, device_rows);
-  moments.second = gather(backend, moments.second, device_rows);
+// Array by array: all of them twice would be half of the memory.
+void carry_out(Backend& backend, const DensityPlan& plan, TrainState& state) {
+  DeviceGaussians& g = state.gaussians;
+  require_room(backend, extra_bytes(g.size(), plan.size(), g));
+  DeviceArray<std::uint32_t> rows(backend, plan.source);
+  gather_in_place(backend, g.rotation, rows, 1);
+  gather_in_place(backend, g.sh, rows, g.sh_count());
+  g.mean.upload(backend, plan.mean);
+  g.log_scale.upload(backend, plan.log_scale);
+  g.logit_opacity.upload(backend, plan.logit_opacity);
+  rows.upload(backend, plan.moment_source);
+  for (DeviceGaussians* moment : {&state.moments.first, &state.moments.second})
+    for_each_parameter(
+        [&](int per_gaussian, auto& array) { gather_in_place(backend, array, rows, per_gaussian); }, *moment);
+  state.statistics.sum.resize_zero(backend, plan.size());
 }
 
 }  // namespace stipple

@@ -76,7 +76,7 @@ Gaussians initial_gaussians(const Points& all_points, const TrainOptions& option
     const float scale = std::sqrt(std::max(distance2[i], kLeastSquaredDistance)) * options.start_scale;
     g.log_scale[i] = Vec3f(1, 1, 1) * std::log(scale);
     g.rotation[i] = {1, 0, 0, 0};
-    g.logit_opacity[i] = std::log(options.start_opacity / (1 - options.start_opacity));
+    g.logit_opacity[i] = Math<float>::logit(options.start_opacity);
     for (int c = 0; c < 3; ++c)
       g.sh[i][c] =
           (static_cast<float>(points.color[i][static_cast<std::size_t>(c)]) / 255 - 0.5f) / Math<float>::sh_0;

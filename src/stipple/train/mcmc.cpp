@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "stipple/core/parallel.h"
 #include "stipple/math/math.h"
 
 namespace stipple {
@@ -15,30 +17,54 @@ using M = Math<float>;
 constexpr int kMaxShares = 51;
 constexpr float kMostOpaque = 1 - 1e-6f;
 
-float logit(float p) { return std::log(p / (1 - p)); }
+constexpr std::size_t kGrain = 1 << 14;
 
 // Draws by weight, with replacement.
 class Lottery {
  public:
-  explicit Lottery(const std::vector<float>& weights) {
+  explicit Lottery(const std::vector<float>& weights) : cumulative_(weights.size()) {
     double total = 0;
-    for (float w : weights) cumulative_.push_back(total += static_cast<double>(w));
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      if (i % kStride == 0) coarse_.push_back(total);
+      cumulative_[i] = total += static_cast<double>(weights[i]);
+    }
   }
   bool is_empty() const { return cumulative_.empty() || !(cumulative_.back() > 0); }
   std::size_t draw(Random& random) const {
     const double pick = static_cast<double>(random.bits() >> 11) * 0x1p-53 * cumulative_.back();
-    const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), pick);
-    return std::min(static_cast<std::size_t>(found - cumulative_.begin()), cumulative_.size() - 1);
+    // First among every kStride-th, which stay in cache.
+    const auto after = std::upper_bound(coarse_.begin(), coarse_.end(), pick) - coarse_.begin();
+    const auto begin = cumulative_.begin() + (after - 1) * kStride;
+    const auto end = after * kStride < std::ssize(cumulative_) ? begin + kStride : cumulative_.end();
+    const auto found = std::upper_bound(begin, end, pick) - cumulative_.begin();
+    return std::min(static_cast<std::size_t>(found), cumulative_.size() - 1);
   }
 
  private:
+  static constexpr std::ptrdiff_t kStride = 512;
   std::vector<double> cumulative_;
+  std::vector<double> coarse_;  // what comes before every kStride-th
 };
 
-// Sets a plan's entry to its share of what it had.
-void set_share(DensityPlan& plan, std::size_t at, const Share& share, float least_opacity) {
-  plan.logit_opacity[at] = logit(std::max(share.opacity, least_opacity));
-  plan.log_scale[at] = plan.log_scale[at] + Vec3f(1, 1, 1) * std::log(share.scale_factor);
+// The opacities, 0 for those that are too faint to stay.
+std::vector<float> opacities_of_the_living(const DensityInput& input, float least) {
+  std::vector<float> opacity(input.logit_opacity.size());
+  parallel_for(
+      opacity.size(),
+      [&](std::size_t i) {
+        const float o = M::sigmoid(input.logit_opacity[i]);
+        opacity[i] = o > least ? o : 0.0f;
+      },
+      kGrain);
+  return opacity;
+}
+
+// How many Gaussians there are to be.
+std::size_t grown(std::size_t n, const TrainOptions& options) {
+  const std::size_t cap = options.max_gaussians > 0 ? options.max_gaussians : n;
+  const auto wanted =
+      static_cast<std::size_t>(std::lround(static_cast<double>(n) * static_cast<double>(options.growth)));
+  return std::max(n, std::min(cap, wanted));
 }
 
 }  // namespace
@@ -62,42 +88,33 @@ Share share_of(float opacity, int n) {
 
 DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, Random& random) {
   const std::size_t n = input.mean.size();
-  std::vector<float> opacity(n), weight(n);
-  std::size_t dead_count = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    opacity[i] = M::sigmoid(input.logit_opacity[i]);
-    const bool is_dead = !(opacity[i] > options.prune_opacity);
-    weight[i] = is_dead ? 0.0f : opacity[i];
-    dead_count += is_dead;
-  }
-  const std::size_t cap = options.max_gaussians > 0 ? options.max_gaussians : n;
-  const auto grown =
-      static_cast<std::size_t>(std::lround(static_cast<double>(n) * static_cast<double>(options.growth)));
-  const std::size_t wanted = std::max(n, std::min(cap, grown));
+  const std::vector<float> opacity = opacities_of_the_living(input, options.prune_opacity);
+  const Lottery lottery(opacity);
+  if (lottery.is_empty())  // nothing is left to be copied
+    return plan_copies(input, std::vector<std::uint32_t>(n, 1), {});
+  std::vector<std::uint32_t> shares(n);
+  std::transform(opacity.begin(), opacity.end(), shares.begin(), [](float o) { return o > 0 ? 1u : 0u; });
+  const std::size_t alive = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
+  std::vector<std::uint32_t> drawn(grown(n, options) - alive);
+  parallel_for(
+      drawn.size(),
+      [&](std::size_t k) {
+        Random own = random;
+        own.skip(k);
+        drawn[k] = static_cast<std::uint32_t>(lottery.draw(own));
+      },
+      kGrain);
+  random.skip(drawn.size());
+  for (const std::uint32_t i : drawn) ++shares[i];
 
-  const Lottery lottery(weight);
-  DensityPlan plan;
-  if (lottery.is_empty()) {  // nothing is left to be copied
-    for (std::size_t i = 0; i < n; ++i) plan.keep(input, i);
-    return plan;
-  }
-  std::vector<int> shares(n, 1);
-  std::vector<std::size_t> drawn(dead_count + wanted - n);
-  for (std::size_t& d : drawn) ++shares[d = lottery.draw(random)];
-  for (std::size_t i = 0; i < n; ++i) {
-    if (weight[i] == 0) continue;
-    if (shares[i] == 1)
-      plan.keep(input, i);
-    else
-      plan.add(input, i);  // it changes abruptly: what the optimiser knew of it holds no longer
-    if (shares[i] > 1)
-      set_share(plan, plan.size() - 1, share_of(opacity[i], shares[i]), options.prune_opacity);
-  }
-  for (std::size_t i : drawn) {
-    plan.add(input, i);
-    set_share(plan, plan.size() - 1, share_of(opacity[i], shares[i]), options.prune_opacity);
-  }
-  return plan;
+  return plan_copies(input, shares, [&](std::size_t i, std::size_t first, DensityPlan& plan) {
+    const Share share = share_of(opacity[i], static_cast<int>(shares[i]));
+    for (std::size_t at = first; at < first + shares[i]; ++at) {
+      plan.moment_source[at] = Backend::kNoRow;  // what the optimiser knew of it holds no longer
+      plan.logit_opacity[at] = M::logit(std::max(share.opacity, options.prune_opacity));
+      plan.log_scale[at] = input.log_scale[i] + Vec3f(1, 1, 1) * std::log(share.scale_factor);
+    }
+  });
 }
 
 }  // namespace stipple

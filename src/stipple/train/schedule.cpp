@@ -11,6 +11,7 @@ namespace {
 constexpr double kReferenceSteps = 30'000;
 constexpr int kLeastInterval =
     50;  // between refinements: fewer views than that say little, and growth runs away
+constexpr int kRefinementsPerSort = 10;  // in between, what is new stands beside what it came from
 
 }  // namespace
 
@@ -36,11 +37,18 @@ int Schedule::last_step() const {
   return options_.stop_at > 0 ? std::min(options_.stop_at, options_.steps) : options_.steps;
 }
 
-bool Schedule::raises_sh_degree_at(int step) const { return step % stretched(options_.sh_every) == 0; }
+int Schedule::sh_degree_at(int step) const {
+  return std::min(options_.sh_degree, step / stretched(options_.sh_every));
+}
 
 bool Schedule::refines_at(int step) const {
   return step > stretched(options_.refine_from) && step < stretched(options_.refine_until) &&
          step % refine_interval() == 0;
+}
+
+bool Schedule::sorts_at(int step) const {
+  const int refinement = step / refine_interval() - stretched(options_.refine_from) / refine_interval();
+  return refines_at(step) && refinement % kRefinementsPerSort == 1;
 }
 
 int Schedule::refine_interval() const {

@@ -12,8 +12,9 @@ class Schedule {
 
   int last_step() const;
 
-  bool raises_sh_degree_at(int step) const;
+  int sh_degree_at(int step) const;
   bool refines_at(int step) const;
+  bool sorts_at(int step) const;  // the first refinement and every tenth after it
   bool resets_opacity_at(int step) const;
   bool prunes_large_at(int step) const;
 

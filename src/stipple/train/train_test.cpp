@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "stipple/core/parallel.h"
 #include "stipple/train/adc.h"
+#include "stipple/train/curve_order.h"
 #include "stipple/train/initialize.h"
 #include "stipple/train/mcmc.h"
 #include "stipple/train/schedule.h"
@@ -13,8 +15,7 @@ namespace stipple {
 namespace {
 
 using M = Math<float>;
-
-float logit(float p) { return std::log(p / (1 - p)); }
+constexpr std::uint32_t kNone = Backend::kNoRow;
 
 TEST(Schedule, DefaultsAreTheCustomaryOnes) {
   const TrainOptions o;
@@ -25,11 +26,17 @@ TEST(Schedule, DefaultsAreTheCustomaryOnes) {
   EXPECT_FALSE(s.refines_at(650));
   EXPECT_TRUE(s.refines_at(14'900));
   EXPECT_FALSE(s.refines_at(15'000));
+  EXPECT_TRUE(s.sorts_at(600));
+  EXPECT_FALSE(s.sorts_at(700));
+  EXPECT_TRUE(s.sorts_at(1'600));
+  EXPECT_FALSE(s.sorts_at(15'600));  // nothing is refined any more
   EXPECT_TRUE(s.resets_opacity_at(3'000));
   EXPECT_FALSE(s.resets_opacity_at(15'000));
   EXPECT_FALSE(s.prunes_large_at(3'000));
   EXPECT_TRUE(s.prunes_large_at(3'100));
-  EXPECT_TRUE(s.raises_sh_degree_at(1'000));
+  EXPECT_EQ(s.sh_degree_at(999), 0);
+  EXPECT_EQ(s.sh_degree_at(1'000), 1);
+  EXPECT_EQ(s.sh_degree_at(30'000), 3);
   EXPECT_NEAR(s.mean_rate(0), 2 * 1.6e-4, 1e-9);
   EXPECT_NEAR(s.mean_rate(15'000), 2 * 1.6e-5, 1e-9);
   EXPECT_NEAR(s.mean_rate(30'000), 2 * 1.6e-6, 1e-11);
@@ -50,7 +57,7 @@ TEST(Schedule, EverythingIsStretchedWithTheSteps) {
   EXPECT_FALSE(s.refines_at(110));  // not every 10 steps: that would be too few views
   EXPECT_FALSE(s.refines_at(1'500));
   EXPECT_TRUE(s.resets_opacity_at(300));
-  EXPECT_TRUE(s.raises_sh_degree_at(100));
+  EXPECT_EQ(s.sh_degree_at(100), 1);
   EXPECT_NEAR(s.mean_rate(3'000), 1.6e-6, 1e-11);
   o.stop_at = 700;
   EXPECT_EQ(Schedule(o, 1.0f).last_step(), 700);  // and the rest as it was
@@ -86,7 +93,7 @@ struct Crowd {
     in.mean.push_back({static_cast<float>(in.mean.size()), 0, 0});
     in.log_scale.push_back(Vec3f(1, 1, 1) * std::log(scale));
     in.rotation.push_back({1, 0, 0, 0});
-    in.logit_opacity.push_back(logit(opacity));
+    in.logit_opacity.push_back(M::logit(opacity));
     in.statistics.push_back({gradient * 4, 4});
   }
 };
@@ -106,7 +113,7 @@ TEST(Adc, ClonesSmallSplitsLargePrunesFaintAndHuge) {
   Random random(1);
   DensityPlan plan = plan_adc(c.in, {}, 1.0f, true, random);
   EXPECT_EQ(plan.source, (std::vector<std::uint32_t>{0, 0, 1, 1, 2, 5}));
-  EXPECT_EQ(plan.keeps_moments, (std::vector<bool>{true, false, false, false, true, true}));
+  EXPECT_EQ(plan.moment_source, (std::vector<std::uint32_t>{0, kNone, kNone, kNone, 2, 5}));
   EXPECT_EQ(plan.mean[0], plan.mean[1]);
   EXPECT_NE(plan.mean[2], plan.mean[3]);
   EXPECT_NEAR(std::exp(plan.log_scale[2].x), 0.05 / 1.6, 1e-6);
@@ -159,24 +166,72 @@ TEST(Mcmc, FaintOnesMoveAndTheNumberGrowsToTheCap) {
     EXPECT_GE(plan.source[i], 20u);
     EXPECT_GE(M::sigmoid(plan.logit_opacity[i]), 0.0049f);
   }
-  EXPECT_EQ(std::count(plan.keeps_moments.begin(), plan.keeps_moments.end(), true) < 80, true);
+  for (std::size_t i = 1; i < plan.size(); ++i) {  // those that share a place stand beside each other
+    EXPECT_LE(plan.source[i - 1], plan.source[i]);
+    const bool shares = plan.source[i - 1] == plan.source[i];
+    EXPECT_EQ(plan.moment_source[i] == kNone,
+              shares || (i + 1 < plan.size() && plan.source[i + 1] == plan.source[i]));
+  }
   o.max_gaussians = 102;
   EXPECT_EQ(plan_mcmc(c.in, o, random).size(), 102u);
   o.max_gaussians = 50;  // fewer than there are: none is lost
   EXPECT_EQ(plan_mcmc(c.in, o, random).size(), 100u);
-  for (float& v : c.in.logit_opacity) v = logit(0.001f);
+  for (float& v : c.in.logit_opacity) v = M::logit(0.001f);
   EXPECT_EQ(plan_mcmc(c.in, o, random).size(), 100u);  // nothing to copy from
 }
 
-TEST(DensityPlan, IsSortedAlongACurve) {
+// A large crowd in which everything happens.
+DensityInput random_crowd(std::size_t count) {
   Crowd c;
   Random random(5);
-  for (int i = 0; i < 4096; ++i) {
-    c.add(0.01f, 0.5f, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    c.add(std::exp(random.uniform(-7, -1)), random.uniform(0.001f, 0.9f), random.uniform(0, 4e-4f));
     c.in.mean.back() = {random.uniform(), random.uniform(), random.uniform()};
   }
-  DensityPlan plan;
-  for (std::size_t i = 0; i < c.in.mean.size(); ++i) plan.keep(c.in, i);
+  return c.in;
+}
+
+// 60,000 Gaussians are several chunks of every loop.
+TEST(DensityPlan, IsTheSameForAnyNumberOfThreads) {
+  const DensityInput in = random_crowd(60'000);
+  TrainOptions capped;
+  capped.max_gaussians = 60'000;
+  for (const auto& make : std::vector<std::function<DensityPlan(Random&)>>{
+           [&](Random& random) { return plan_adc(in, {}, 1.0f, true, random); },
+           [&](Random& random) { return plan_adc(in, capped, 1.0f, true, random); },
+           [&](Random& random) { return plan_mcmc(in, default_train_options(Strategy::kMcmc), random); }}) {
+    DensityPlan plans[2];
+    Random random[2] = {Random(1), Random(1)};
+    for (int k = 0; k < 2; ++k)
+      with_threads(1 + 2 * k, [&] {
+        plans[k] = make(random[k]);
+        sort_along_curve(plans[k]);
+      });
+    EXPECT_GT(random[0].counter(), 0u);
+    EXPECT_EQ(random[0].counter(), random[1].counter());
+    EXPECT_EQ(plans[0].source, plans[1].source);
+    EXPECT_EQ(plans[0].moment_source, plans[1].moment_source);
+    EXPECT_EQ(plans[0].mean, plans[1].mean);
+    EXPECT_EQ(plans[0].log_scale, plans[1].log_scale);
+    EXPECT_EQ(plans[0].logit_opacity, plans[1].logit_opacity);
+  }
+}
+
+TEST(CurveOrder, HasEveryPointOnceAlsoWhereTheyAllCoincide) {
+  EXPECT_TRUE(curve_order({}).empty());
+  const std::vector<Vec3f> same(70'000, Vec3f(1, 2, 3));
+  const std::vector<std::uint32_t> order = curve_order(same);
+  for (std::uint32_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], i);  // ties by index
+  std::vector<Vec3f> falling;
+  for (int i = 0; i < 300; ++i) falling.push_back({static_cast<float>(-i), 0, 0});
+  falling[10].x = 1e30f;  // one far away does not keep the others from being told apart
+  const std::vector<std::uint32_t> back = curve_order(falling);
+  for (std::size_t i = 10; i < 290; ++i) EXPECT_LT(falling[back[i - 1]].x, falling[back[i]].x);
+}
+
+TEST(DensityPlan, IsSortedAlongACurve) {
+  const DensityInput in = random_crowd(4096);
+  DensityPlan plan = plan_copies(in, std::vector<std::uint32_t>(in.mean.size(), 1), {});
   const auto length = [&] {  // of the way from each to the next
     double sum = 0;
     for (std::size_t i = 1; i < plan.size(); ++i) {
@@ -188,7 +243,7 @@ TEST(DensityPlan, IsSortedAlongACurve) {
   const double before = length();
   sort_along_curve(plan);
   EXPECT_LT(length(), 0.2 * before);
-  for (std::size_t i = 0; i < plan.size(); ++i) EXPECT_EQ(plan.mean[i], c.in.mean[plan.source[i]]);
+  for (std::size_t i = 0; i < plan.size(); ++i) EXPECT_EQ(plan.mean[i], in.mean[plan.source[i]]);
 }
 
 TEST(DensityPlan, IsCarriedOutOnTheDevice) {
@@ -198,23 +253,23 @@ TEST(DensityPlan, IsCarriedOutOnTheDevice) {
     host.mean[i] = Vec3f(1, 1, 1) * static_cast<float>(i);
     host.sh[4 * i + 3] = Vec3f(1, 2, 3) * static_cast<float>(i);
   }
-  DeviceGaussians g = upload(*backend, host);
-  AdamMoments moments{upload(*backend, host), upload(*backend, host)};
-  DensityStatistics statistics;
-  statistics.sum.resize_zero(*backend, 3);
-  const DensityInput in = download_density_input(*backend, g, statistics);
-  DensityPlan plan;
-  plan.keep(in, 2);
-  plan.add(in, 1);
-  plan.mean.back() = {7, 7, 7};
-  carry_out(*backend, plan, g, moments);
-  const Gaussians after = download(*backend, g), first = download(*backend, moments.first);
+  TrainState state{upload(*backend, host), {upload(*backend, host), upload(*backend, host)}, {}};
+  state.statistics.sum.upload(*backend, std::vector<Vec2f>(3, Vec2f(1, 1)));
+  const DensityInput in = download_density_input(*backend, state.gaussians, state.statistics);
+  DensityPlan plan = plan_copies(in, {0, 1, 1}, {});
+  plan.moment_source[0] = kNone;
+  plan.mean[0] = {7, 7, 7};
+  carry_out(*backend, plan, state);
+  const Gaussians after = download(*backend, state.gaussians);
+  const Gaussians first = download(*backend, state.moments.first);
   ASSERT_EQ(after.size(), 2u);
-  EXPECT_EQ(after.mean[0], Vec3f(2, 2, 2));
-  EXPECT_EQ(after.mean[1], Vec3f(7, 7, 7));
-  EXPECT_EQ(after.sh[4 + 3], Vec3f(1, 2, 3));
-  EXPECT_EQ(first.mean[0], Vec3f(2, 2, 2));
-  EXPECT_EQ(first.mean[1], Vec3f(0, 0, 0));
+  EXPECT_EQ(after.mean[0], Vec3f(7, 7, 7));
+  EXPECT_EQ(after.mean[1], Vec3f(2, 2, 2));
+  EXPECT_EQ(after.sh[3], Vec3f(1, 2, 3));
+  EXPECT_EQ(first.mean[0], Vec3f(0, 0, 0));
+  EXPECT_EQ(first.mean[1], Vec3f(2, 2, 2));
+  EXPECT_EQ(first.sh[4 + 3], Vec3f(2, 4, 6));
+  EXPECT_EQ(state.statistics.sum.download(*backend), std::vector<Vec2f>(2, Vec2f(0, 0)));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/output_file.h"
+#include "stipple/train/gather_in_place.h"
 #include "stipple/train/trainer.h"
 
 namespace stipple {
@@ -29,7 +30,7 @@ using nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
 constexpr char kMagic[8] = "STIPPLE";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 struct FileHead {
   char magic[8];
@@ -131,11 +132,18 @@ Gaussians read_gaussians(StateReader& in, std::size_t count, int sh_degree) {
   return g;
 }
 
+void replace(Backend& backend, const Gaussians& from, DeviceGaussians& to) {
+  to.sh_degree = from.sh_degree;
+  for_each_parameter([&](int, auto& target, const auto& source) { target.upload(backend, source); }, to,
+                     from);
+}
+
 }  // namespace
 
 void Trainer::save(const std::filesystem::path& path) const {
   json text = {{"identity", identity(options_, scene_, views_.size())},
                {"step", state_.step},
+               {"finished_step", state_.finished_step},
                {"adam_step", state_.adam_step},
                {"skipped", state_.skipped},
                {"skipped_in_a_row", state_.skipped_in_a_row},
@@ -186,6 +194,7 @@ void Trainer::restore(const std::filesystem::path& path) {
              text.at("adam_step"),
              text.at("skipped"),
              text.at("skipped_in_a_row"),
+             text.at("finished_step"),
              text.at("view_counter"),
              text.at("density_counter"),
              text.at("background_counter"),
@@ -204,8 +213,13 @@ void Trainer::restore(const std::filesystem::path& path) {
   const std::vector<Vec2f> statistics = in.array<Vec2f>(count);
   in.check_end(head.checksum);
 
-  device_.gaussians = upload(backend_, parts[0]);
-  device_.moments = {upload(backend_, parts[1]), upload(backend_, parts[2])};
+  // In the place of what there is: both together may be too much for a device.
+  const std::size_t needed = train_state_bytes(count, sh_degree);
+  const std::size_t freed = train_state_bytes(device_.gaussians.size(), device_.gaussians.sh_degree);
+  if (needed > freed) require_room(backend_, needed - freed);
+  replace(backend_, parts[0], device_.gaussians);
+  replace(backend_, parts[1], device_.moments.first);
+  replace(backend_, parts[2], device_.moments.second);
   device_.statistics.sum.upload(backend_, statistics);
   state_ = std::move(state);
 }

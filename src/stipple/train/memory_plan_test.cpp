@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/train/memory_plan.h"
+
+#include <gtest/gtest.h>
+
+namespace stipple {
+namespace {
+
+constexpr std::size_t kGiB = std::size_t{1} << 30;
+
+// 200 photos of 1.6 megapixels.
+constexpr MemoryNeeds kGarden{
+    .photo_bytes = 200 * 1'600'000 * std::size_t{3}, .largest_view_px = 1'600'000, .sh_degree = 3};
+
+MemoryNeeds garden_with(std::size_t gaussians) {
+  MemoryNeeds needs = kGarden;
+  needs.wanted_gaussians = gaussians;
+  return needs;
+}
+
+TEST(MemoryPlan, ParametersAreElevenNumbersAndTheColours) {
+  EXPECT_EQ(parameter_bytes(0), 4u * (11 + 3));
+  EXPECT_EQ(parameter_bytes(3), 4u * (11 + 48));
+}
+
+TEST(MemoryPlan, FewerIsATenthLessAndRound) {
+  EXPECT_EQ(fewer_gaussians(456'789), 410'000u);
+  EXPECT_EQ(fewer_gaussians(2'000'000), 1'800'000u);
+  EXPECT_EQ(fewer_gaussians(7), 7u);
+}
+
+TEST(MemoryPlan, WhereEverythingFitsAllPhotosStay) {
+  const MemoryPlan plan = plan_memory(8 * kGiB, garden_with(2'000'000));
+  EXPECT_EQ(plan.photo_bytes, kGarden.photo_bytes);
+  EXPECT_GE(plan.max_gaussians, 2'000'000u);
+}
+
+TEST(MemoryPlan, ElsePhotosGetAtMostAQuarter) {
+  const MemoryPlan plan = plan_memory(2 * kGiB, garden_with(2'000'000));
+  EXPECT_LT(plan.photo_bytes, kGiB / 2);
+  EXPECT_GT(plan.photo_bytes, kGiB / 3);
+  EXPECT_LT(plan.max_gaussians, 2'000'000u);
+  EXPECT_GT(plan.max_gaussians, 1'000'000u);
+  EXPECT_EQ(plan_memory(8 * kGiB, garden_with(0)).photo_bytes, kGarden.photo_bytes);  // less than a quarter
+}
+
+TEST(MemoryPlan, MoreMemoryAndLowerDegreesHoldMoreGaussians) {
+  MemoryNeeds plain = kGarden;
+  plain.sh_degree = 0;
+  EXPECT_GT(plan_memory(8 * kGiB, plain).max_gaussians, 2 * plan_memory(8 * kGiB, kGarden).max_gaussians);
+  EXPECT_GT(plan_memory(16 * kGiB, kGarden).max_gaussians, 2 * plan_memory(8 * kGiB, kGarden).max_gaussians);
+}
+
+TEST(MemoryPlan, WhereNotEvenAPictureFitsNothingDoes) {
+  const MemoryPlan plan = plan_memory(kGiB / 16, kGarden);
+  EXPECT_EQ(plan.photo_bytes, 0u);
+  EXPECT_EQ(plan.max_gaussians, 0u);
+}
+
+TEST(MemoryPlan, NeedsAreOfTheViewsThatAreTrainedOn) {
+  Scene scene;
+  scene.views.resize(3);
+  for (SceneView& view : scene.views) {
+    view.camera.width_px = 100;
+    view.camera.height_px = 10;
+    view.lens.model = "PINHOLE";
+  }
+  scene.views[1].mask_path = "mask.png";  // its weights are floats
+  scene.views[2].camera.width_px = 5000;
+  const MemoryNeeds needs = memory_needs(scene, std::vector<std::size_t>{0, 1});
+  EXPECT_EQ(needs.photo_bytes, 1000u * 3 + 1000 * 7);
+  EXPECT_EQ(needs.largest_view_px, 1000u);
+}
+
+}  // namespace
+}  // namespace stipple

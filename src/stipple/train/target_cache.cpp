@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/train/target_cache.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace stipple {
+
+std::size_t target_bytes(std::size_t pixel_count, bool has_weights) {
+  return pixel_count * (3 + (has_weights ? sizeof(float) : 0));
+}
+
+const TargetCache::Target& TargetCache::get(std::size_t view) {
+  if (keeps(view)) return *kept_[view];
+  const std::shared_ptr<const Photo> photo = photos_.get(view);
+  const std::size_t bytes = target_bytes(photo->rgb.size() / 3, !photo->weight.empty());
+  if (kept_bytes_ + bytes > max_bytes_) {
+    upload(*photo, spare_);
+    return spare_;
+  }
+  Target target;
+  upload(*photo, target);
+  kept_bytes_ += bytes;
+  return kept_[view].emplace(std::move(target));
+}
+
+bool TargetCache::release() {
+  const bool had_some = kept_bytes_ > 0;
+  for (std::optional<Target>& target : kept_) target.reset();
+  kept_bytes_ = max_bytes_ = 0;
+  return had_some;
+}
+
+void TargetCache::upload(const Photo& photo, Target& to) {
+  to.pixels.color.upload(backend_, photo.rgb);
+  std::vector<float> weight(photo.weight.size());
+  std::transform(photo.weight.begin(), photo.weight.end(), weight.begin(),
+                 [](std::uint8_t w) { return static_cast<float>(w) / 255; });
+  // The spare one may hold another photo's weights.
+  if (!weight.empty() || !to.pixels.weight.empty()) to.pixels.weight.upload(backend_, weight);
+  const double sum = std::accumulate(weight.begin(), weight.end(), 0.0);
+  to.mean_weight =
+      weight.empty() ? 1.0f : std::max(1e-6f, static_cast<float>(sum / static_cast<double>(weight.size())));
+}
+
+}  // namespace stipple
