@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every stage of a training step on the GPU beside its floor: the fewest bytes it must move, at the speed at
-// which this GPU copies, and the fewest instructions it must issue. gpu_stages [BACKEND [STEPS]]
+// which this GPU copies, and the fewest instructions it must issue. gpu_stages [BACKEND [STEPS [SCENE]]]
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -109,7 +109,7 @@ Counts count(Backend& backend, const BenchScene& scene, const View& view, const 
 
 // Bytes a second of a large copy, read and written both counted.
 double copy_rate(Backend& backend) {
-  constexpr std::size_t kRowBytes = 1024, kRows = 1 << 20;
+  constexpr std::size_t kRowBytes = 256, kRows = 1 << 22;
   DeviceArray<std::uint32_t> rows, from, to;
   std::vector<std::uint32_t> identity(kRows);
   std::iota(identity.begin(), identity.end(), 0u);
@@ -218,5 +218,6 @@ int main(int argc, char** argv) {
   const double rate = copy_rate(*backend);
   std::printf("# %s, copies at %.2f TB/s\n# stage, ms, floor, ratio\n", backend->description().c_str(),
               rate / 1e12);
-  for (const BenchScene& scene : kGpuScenes) run(*backend, scene, steps, rate);
+  for (const BenchScene& scene : kGpuScenes)
+    if (argc <= 3 || scene.name == argv[3]) run(*backend, scene, steps, rate);
 }

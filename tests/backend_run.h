@@ -37,9 +37,35 @@ inline Reference to_reference(const Gaussians& g, const View& view) {
   return r;
 }
 
-// For SetUp() of tests that take a backend's name: one whose device this machine has not is skipped.
-#define STIPPLE_SKIP_UNUSABLE(name) \
-  if (const std::string why = stipple::why_unusable(name); !why.empty()) GTEST_SKIP() << (name) << ": " << why
+// Backends as tests name them: those of the build, and once more with the order of sums fixed where that is
+// another way of computing.
+constexpr const char* kDeterministic = "_deterministic";
+
+inline std::vector<std::string> test_backend_names() {
+  std::vector<std::string> names;
+  for (const std::string& name : backend_names()) {
+    names.push_back(name);
+    if (name != "cpu") names.push_back(name + kDeterministic);
+  }
+  return names;
+}
+
+inline std::string plain_name(const std::string& test_name) {
+  return test_name.substr(0, test_name.find(kDeterministic));
+}
+
+inline bool is_deterministic(const std::string& test_name) {
+  return test_name == "cpu" || test_name != plain_name(test_name);
+}
+
+inline std::unique_ptr<Backend> make_test_backend(const std::string& test_name) {
+  return make_backend(plain_name(test_name), {.deterministic = is_deterministic(test_name)});
+}
+
+// For SetUp() of tests that take such a name: one whose device this machine has not is skipped.
+#define STIPPLE_SKIP_UNUSABLE(name)                                                           \
+  if (const std::string why = stipple::why_unusable(stipple::plain_name(name)); !why.empty()) \
+  GTEST_SKIP() << (name) << ": " << why
 
 struct Gradients {
   SplatGradient splat;
@@ -57,13 +83,14 @@ struct Rendering {
   TileBins bins;
   Frame frame;
 
-  Rendering(const std::string& name, const Gaussians& g, const View& view) : backend(make_backend(name)) {
+  Rendering(const std::string& name, const Gaussians& g, const View& view)
+      : backend(make_test_backend(name)) {
     gaussians = upload(*backend, g);
     render(view);
   }
   Rendering(const std::string& name, const Gaussians& g, const std::vector<Vec3f>& color,
             const std::vector<PackedCovariance>& covariance, const View& view)
-      : backend(make_backend(name)) {
+      : backend(make_test_backend(name)) {
     gaussians = upload(*backend, g);
     precomputed.color.upload(*backend, color);
     precomputed.covariance.upload(*backend, covariance);

@@ -207,7 +207,7 @@ std::string case_name(const testing::TestParamInfo<std::tuple<std::string, int>>
 }
 
 INSTANTIATE_TEST_SUITE_P(, Conformance,
-                         testing::Combine(testing::ValuesIn(backend_names()),
+                         testing::Combine(testing::ValuesIn(test_backend_names()),
                                           testing::Range(0, static_cast<int>(conformance_scenes().size()))),
                          case_name);
 

@@ -79,7 +79,7 @@ class Loss : public testing::TestWithParam<std::tuple<std::string, LossCase>> {
 TEST_P(Loss, ValueAndGradientAreRight) {
   auto [name, c] = GetParam();
   Inputs in = random_inputs(c);
-  auto backend = make_backend(name);
+  auto backend = make_test_backend(name);
   Frame frame;
   frame.width_px = c.width;
   frame.height_px = c.height;
@@ -111,7 +111,7 @@ TEST_P(Loss, ValueAndGradientAreRight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Loss,
-                         testing::Combine(testing::ValuesIn(backend_names()),
+                         testing::Combine(testing::ValuesIn(test_backend_names()),
                                           testing::Values(LossCase{1, 1, false}, LossCase{5, 3, false},
                                                           LossCase{17, 1, false}, LossCase{16, 16, true},
                                                           LossCase{33, 29, false}, LossCase{33, 29, true},

@@ -53,9 +53,13 @@ static_assert(sizeof(ProjectedSplat) == 64);
 struct Projection {  // project -> bin, blend
   DeviceArray<ProjectedSplat> splat;
   // For backends that know these before bin: how many tiles a splat touches, the bits of its depth (all set
-  // when it is culled), and the number of pairs of Gaussian and tile in all.
+  // when it touches none), and the totals.
   DeviceArray<std::uint32_t> tile_count, depth_key;
-  DeviceArray<unsigned long long> pair_count;
+  struct Totals {
+    unsigned long long pairs;      // of Gaussian and tile
+    unsigned long long gaussians;  // that touch a tile
+  };
+  DeviceArray<Totals> totals;  // one
 };
 
 struct TileBins {  // bin -> blend

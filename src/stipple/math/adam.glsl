@@ -3,7 +3,8 @@
 //
 //   m' = b1 m + (1 - b1) g      v' = b2 v + (1 - b2) g^2      x' = x - rate (m' / c1) / (sqrt(v' / c2) + epsilon)
 //
-// with the bias corrections c1 = 1 - b1^step and c2 = 1 - b2^step, step counted from 1. A gradient that is not finite,
+// with the bias corrections c1 = 1 - b1^step and c2 = 1 - b2^step, step counted from 1; the rule has their inverses,
+// since a division costs more than all the rest. A gradient that is not finite,
 // or whose square would not be, counts as 0: it must not spoil a parameter for good. Nothing differentiates through an
 // update, so it has no VJP.
 
@@ -12,8 +13,8 @@ struct AdamRule {
   real beta1;
   real beta2;
   real epsilon;
-  real correction1;
-  real correction2;
+  real inverse_correction1;
+  real inverse_correction2;
 };
 
 struct AdamParameter {
@@ -29,8 +30,8 @@ FN AdamParameter adam(AdamParameter p, real any_gradient, AdamRule rule) {
   AdamParameter next;
   next.first_moment = rule.beta1 * p.first_moment + (real(1) - rule.beta1) * gradient;
   next.second_moment = rule.beta2 * p.second_moment + (real(1) - rule.beta2) * gradient * gradient;
-  real size = sqrt(next.second_moment / rule.correction2) + rule.epsilon;
-  next.value = p.value - rule.rate * (next.first_moment / rule.correction1) / size;
+  real size = sqrt(next.second_moment * rule.inverse_correction2) + rule.epsilon;
+  next.value = p.value - rule.rate * (next.first_moment * rule.inverse_correction1) / size;
   return next;
 }
 

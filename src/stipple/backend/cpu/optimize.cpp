@@ -31,7 +31,7 @@ template <AdamStep::Penalty kPenalty>
 void adam_range_with(const AdamStep::Group& g, std::size_t begin, std::size_t end, const float* gradient,
                      const stipple::Math<float>::AdamRule& rule) {
   using M1 = stipple::Math<float>;
-  ML::AdamRule r{0, rule.beta1, rule.beta2, rule.epsilon, rule.correction1, rule.correction2};
+  ML::AdamRule r{0, rule.beta1, rule.beta2, rule.epsilon, rule.inverse_correction1, rule.inverse_correction2};
   const std::size_t period = g.per_gaussian * kMaxGroup;
   std::size_t phase = begin % period, i = begin;
   for (; i + kLanes <= end; i += kLanes) {
@@ -114,8 +114,8 @@ AdamStep::AdamStep(DeviceGaussians& g, const Projection& projection, AdamMoments
             o.beta1,
             o.beta2,
             o.epsilon,
-            static_cast<float>(1 - std::pow(static_cast<double>(o.beta1), o.step)),
-            static_cast<float>(1 - std::pow(static_cast<double>(o.beta2), o.step))},
+            static_cast<float>(1 / (1 - std::pow(static_cast<double>(o.beta1), o.step))),
+            static_cast<float>(1 / (1 - std::pow(static_cast<double>(o.beta2), o.step)))},
       splats_(host(projection.splat)),
       visible_only_(o.visible_only) {
   using G = ParameterGradient;

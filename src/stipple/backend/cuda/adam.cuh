@@ -31,8 +31,8 @@ inline AdamSettings adam_settings(const AdamOptions& o, std::size_t gaussian_cou
   s.rule.beta1 = o.beta1;
   s.rule.beta2 = o.beta2;
   s.rule.epsilon = o.epsilon;
-  s.rule.correction1 = static_cast<float>(1 - std::pow(static_cast<double>(o.beta1), o.step));
-  s.rule.correction2 = static_cast<float>(1 - std::pow(static_cast<double>(o.beta2), o.step));
+  s.rule.inverse_correction1 = static_cast<float>(1 / (1 - std::pow(static_cast<double>(o.beta1), o.step)));
+  s.rule.inverse_correction2 = static_cast<float>(1 / (1 - std::pow(static_cast<double>(o.beta2), o.step)));
   s.mean = o.mean;
   s.log_scale = o.log_scale;
   s.rotation = o.rotation;
@@ -46,14 +46,21 @@ inline AdamSettings adam_settings(const AdamOptions& o, std::size_t gaussian_cou
   return s;
 }
 
-__device__ inline void adam_store(const AdamArrays& arrays, std::size_t at, float value, float gradient, float rate,
-                                  M::AdamRule rule) {
+__device__ inline M::AdamParameter adam_step(float value, float first_moment, float second_moment, float gradient,
+                                             float rate, M::AdamRule rule) {
   rule.rate = rate;
   M::AdamParameter p;
   p.value = value;
-  p.first_moment = arrays.first_moment[at];
-  p.second_moment = arrays.second_moment[at];
-  p = M::adam(p, gradient, rule);
+  p.first_moment = first_moment;
+  p.second_moment = second_moment;
+  return M::adam(p, gradient, rule);
+}
+
+// Where one float is read and written at a time.
+__device__ inline void adam_in_place(const AdamArrays& arrays, std::size_t at, float gradient, float rate,
+                                     const M::AdamRule& rule) {
+  const M::AdamParameter p =
+      adam_step(arrays.value[at], arrays.first_moment[at], arrays.second_moment[at], gradient, rate, rule);
   arrays.value[at] = p.value;
   arrays.first_moment[at] = p.first_moment;
   arrays.second_moment[at] = p.second_moment;

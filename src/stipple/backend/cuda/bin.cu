@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // bin: which splats each tile must draw, nearest first.
 //
-// All Gaussians are sorted by depth, the culled ones to the end; in that order their tiles are written out,
-// one pair of tile and emission each; a stable sort by tile, with just the bits that tiles have, leaves every
-// tile's splats nearest first. Radix sorts are stable, so ties keep the order of storage.
+// The Gaussians that touch a tile are picked out and sorted by depth; in that order their tiles are written out, one
+// pair each; a stable sort by tile, with just the bits that tiles have, leaves every tile's splats nearest first. All
+// of this keeps the order of storage where depths are equal.
 //
-// Room for pairs must be there before their number is known to the host. What there is no room for is not
-// written, and the status says so: whoever asked must ask again with more.
+// Room must be there before the host knows how much is needed. What there is no room for is not written, and the status
+// says so: whoever asked must ask again with more.
+#include <cub/device/device_select.cuh>
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/block/block_scan.cuh>
 #include <cub/device/device_scan.cuh>
+#include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
 #include <bit>
@@ -22,16 +25,27 @@ namespace stipple {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr std::uint64_t kMaxPairs = std::uint64_t{1} << 31;  // emissions are 32-bit, and CUB counts in int
 
-__global__ void count_up_kernel(std::uint32_t* to, unsigned count) {
+struct TouchesTile {
+  const std::uint32_t* depth_key;
+  __device__ bool operator()(std::uint32_t gaussian) const { return depth_key[gaussian] != 0xffffffffu; }
+};
+
+// Depths of what was picked out; behind it, keys that go to the end.
+__global__ void __launch_bounds__(kThreads)
+    depths_kernel(const std::uint32_t* gaussian, const std::uint32_t* depth_key, const Projection::Totals* totals,
+                  unsigned room, std::uint32_t* key) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
-  if (i < count) to[i] = i;
+  if (i < room) key[i] = i < totals->gaussians ? depth_key[gaussian[i]] : 0xffffffffu;
 }
 
 struct CountOf {  // the tiles of the Gaussian at a place in the order of depth
   const std::uint32_t* tile_count;
-  __device__ std::uint32_t operator()(std::uint32_t gaussian) const { return tile_count[gaussian]; }
+  const Projection::Totals* totals;
+  const std::uint32_t* order;
+  __device__ std::uint32_t operator()(std::uint32_t rank) const {
+    return rank < totals->gaussians ? tile_count[order[rank]] : 0;
+  }
 };
 
 __device__ M::Footprint footprint_of(const ProjectedSplat& p) {
@@ -50,48 +64,73 @@ template <class Key>
 struct EmitOutput {
   Key* tile;
   std::uint32_t* gaussian;
-  TileBins::Emissions* emissions;
-  unsigned capacity;
+  TileBins::Emissions* emissions;  // or null
+  unsigned gaussian_room, pair_room;
   StepStatus* status;
+};
+
+// A warp's pairs are next to each other; they are put together here and then written in one go.
+template <class Key>
+struct WarpPairs {
+  static constexpr unsigned kMost = 512;
+  Key tile[kMost];
+  std::uint32_t gaussian[kMost];
 };
 
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
     emit_kernel(const ProjectedSplat* splats, const std::uint32_t* tile_count, const std::uint32_t* order,
-                const std::uint32_t* first_from_rank, unsigned count, int columns, int rows,
-                const unsigned long long* pair_count, EmitOutput<Key> out) {
+                const std::uint32_t* first_from_rank, int columns, int rows, const Projection::Totals* totals,
+                EmitOutput<Key> out) {
+  __shared__ WarpPairs<Key> all_pairs[kThreads / kWarp];
+  WarpPairs<Key>& pairs = all_pairs[threadIdx.x / kWarp];
   const unsigned rank = blockIdx.x * kThreads + threadIdx.x;
-  const bool too_many = *pair_count > out.capacity;
+  const bool too_many = totals->pairs > out.pair_room || totals->gaussians > out.gaussian_room;
   if (rank == 0) out.status->has_overflowed = too_many;
-  unsigned gaussian = 0, first = 0;
+  if (too_many) return;  // the next kernels see no pairs at all
+  unsigned gaussian = 0, first = 0, count = 0;
   TileSearch search;
   search.rows.begin = search.rows.end = 0;
-  if (rank < count) {
+  if (rank < totals->gaussians) {
     gaussian = order[rank];
     first = first_from_rank[rank];
-    const unsigned tiles = tile_count[gaussian];
-    out.emissions[gaussian] = {first, first + tiles};
-    if (tiles > 0) search = TileSearch(footprint_of(splats[gaussian]), splats[gaussian].log2_opacity, rows);
+    count = tile_count[gaussian];
+    if (out.emissions) out.emissions[gaussian] = {first, first + count};
+    search = TileSearch(footprint_of(splats[gaussian]), splats[gaussian].log2_opacity, rows);
   }
-  if (too_many) return;  // the next kernels see no pairs at all
-  for_each_tile(search, gaussian, columns, first, [&](int tile, unsigned at, unsigned owner) {
-    out.tile[at] = static_cast<Key>(tile);
-    out.gaussian[at] = owner;
+  const unsigned warp_first = __shfl_sync(kAllLanes, first, 0), warp_count = sum_over_warp(count);
+  if (warp_count > pairs.kMost) {
+    for_each_tile(search, gaussian, columns, first, [&](int tile, unsigned at, unsigned of) {
+      out.tile[at] = static_cast<Key>(tile);
+      out.gaussian[at] = of;
+    });
+    return;
+  }
+  for_each_tile(search, gaussian, columns, first - warp_first, [&](int tile, unsigned at, unsigned of) {
+    pairs.tile[at] = static_cast<Key>(tile);
+    pairs.gaussian[at] = of;
   });
+  __syncwarp();
+  for (unsigned i = static_cast<unsigned>(lane_index()); i < warp_count; i += kWarp) {
+    out.tile[warp_first + i] = pairs.tile[i];
+    out.gaussian[warp_first + i] = pairs.gaussian[i];
+  }
 }
 
-// Emissions are numbered as they were written; what is left of the room gets a tile behind all others.
+// What is left of the room gets a tile behind all others.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
-    number_kernel(const unsigned long long* pair_count, unsigned capacity, Key no_tile, Key* tile,
-                  std::uint32_t* emission) {
-  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
-  if (i >= capacity) return;
-  emission[i] = i;
-  if (i >= *pair_count || *pair_count > capacity) tile[i] = no_tile;
+    pad_kernel(const Projection::Totals* totals, const StepStatus* status, unsigned room, Key no_tile, Key* tile) {
+  const unsigned first = status->has_overflowed ? 0 : static_cast<unsigned>(totals->pairs);
+  for (unsigned i = first + blockIdx.x * kThreads + threadIdx.x; i < room; i += gridDim.x * kThreads) tile[i] = no_tile;
 }
 
-// Where each tile's slots begin, and whose they are.
+__global__ void __launch_bounds__(kThreads) count_up_kernel(std::uint32_t* to, unsigned count) {
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+  if (i < count) to[i] = i;
+}
+
+// Where each tile's slots begin and, when emissions were sorted, whose they are.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
     slots_kernel(const Key* tile, const std::uint32_t* emission, const std::uint32_t* gaussian_from_emission,
@@ -103,40 +142,31 @@ __global__ void __launch_bounds__(kThreads)
   for (unsigned t = first_tile; t <= mine; ++t) slot_begin[t] = i;
   if (i + 1 == capacity)
     for (unsigned t = mine + 1; t <= tile_count; ++t) slot_begin[t] = capacity;
-  if (mine < tile_count) gaussian_from_slot[i] = gaussian_from_emission[emission[i]];
+  if (emission && mine < tile_count) gaussian_from_slot[i] = gaussian_from_emission[emission[i]];
 }
 
 constexpr int kChunkThreads = 1024;
 
-// One block: the chunks after each tile's first, counted through the tiles.
+// One block, a thread some consecutive tiles: the chunks after each tile's first, counted through the tiles.
 __global__ void __launch_bounds__(kChunkThreads)
     chunks_kernel(const std::uint32_t* slot_begin, unsigned tile_count, std::uint32_t* chunk_begin,
                   std::uint32_t* tile_from_chunk) {
-  __shared__ std::uint32_t warp_sum[kChunkThreads / kWarp];
-  std::uint32_t before = 0;  // chunks of the tiles that are done
-  for (unsigned first = 0; first < tile_count; first += kChunkThreads) {
-    const unsigned tile = first + threadIdx.x;
-    const unsigned slots = tile < tile_count ? slot_begin[tile + 1] - slot_begin[tile] : 0;
-    const unsigned chunks = slots > 0 ? (slots - 1) / kChunk : 0;
-    unsigned through = chunks;
-    for (int offset = 1; offset < kWarp; offset *= 2) {
-      const unsigned lower = __shfl_up_sync(kAllLanes, through, offset);
-      if (lane_index() >= offset) through += lower;
-    }
-    if (lane_index() == kWarp - 1) warp_sum[threadIdx.x / kWarp] = through;
-    __syncthreads();
-    unsigned warps_before = 0, all = 0;
-    for (unsigned w = 0; w < kChunkThreads / kWarp; ++w) {
-      if (w < threadIdx.x / kWarp) warps_before += warp_sum[w];
-      all += warp_sum[w];
-    }
-    const unsigned begin = before + warps_before + through - chunks;
-    if (tile < tile_count) chunk_begin[tile] = begin;
-    for (unsigned c = 0; c < chunks; ++c) tile_from_chunk[begin + c] = tile;
-    before += all;
-    __syncthreads();
+  using Scan = cub::BlockScan<std::uint32_t, kChunkThreads>;
+  __shared__ typename Scan::TempStorage scratch;
+  const unsigned share = (tile_count + kChunkThreads - 1) / kChunkThreads;
+  const unsigned begin = min(threadIdx.x * share, tile_count), end = min(begin + share, tile_count);
+  const auto chunks_of = [&](unsigned tile) {
+    const unsigned slots = slot_begin[tile + 1] - slot_begin[tile];
+    return slots > 0 ? (slots - 1) / kChunk : 0;
+  };
+  std::uint32_t mine = 0, before = 0;
+  for (unsigned tile = begin; tile < end; ++tile) mine += chunks_of(tile);
+  Scan(scratch).ExclusiveSum(mine, before);
+  for (unsigned tile = begin; tile < end; ++tile) {
+    chunk_begin[tile] = before;
+    for (unsigned chunks = chunks_of(tile); chunks > 0; --chunks) tile_from_chunk[before++] = tile;
   }
-  if (threadIdx.x == 0) chunk_begin[tile_count] = before;
+  if (threadIdx.x == kChunkThreads - 1) chunk_begin[tile_count] = before;
 }
 
 // What one call of CUB's wants as scratch.
@@ -150,93 +180,106 @@ std::size_t scratch_of(Call call) {
 }  // namespace
 
 template <class Key>
-void CudaBackend::bin_with_keys(const Projection& projection, std::size_t capacity, TileBins& out) {
+void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& room, TileBins& out) {
   const auto count = static_cast<unsigned>(projection.splat.size());
-  const auto room = static_cast<unsigned>(capacity);
+  const auto gaussians = static_cast<unsigned>(room.gaussians), pairs = static_cast<unsigned>(room.pairs);
   const unsigned tile_count = static_cast<unsigned>(out.column_count) * static_cast<unsigned>(out.row_count);
   const int tile_bits = std::bit_width(tile_count);  // tile_count itself stands for none
+  const Projection::Totals* totals = pointer(projection.totals);
 
-  std::uint32_t *depth = nullptr, *order = nullptr, *identity = nullptr, *first = nullptr, *gaussian = nullptr,
-                *emission = nullptr;
+  std::uint32_t *picked = nullptr, *picked_count = nullptr, *key = nullptr, *sorted_key = nullptr, *order = nullptr,
+                *first = nullptr, *gaussian = nullptr, *emission = nullptr;
   Key *tile = nullptr, *sorted_tile = nullptr;
+  const auto pick = [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceSelect::If(scratch, bytes, thrust::make_counting_iterator(0u), picked, picked_count,
+                                 static_cast<int>(count), TouchesTile{pointer(projection.depth_key)}, stream());
+  };
   const auto sort_by_depth = [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(scratch, bytes, pointer(projection.depth_key), depth, identity, order,
-                                           static_cast<int>(count), 0, 32, stream());
+    return cub::DeviceRadixSort::SortPairs(scratch, bytes, key, sorted_key, picked, order,
+                                           static_cast<int>(gaussians), 0, 32, stream());
   };
   const auto add_up = [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceScan::ExclusiveSum(
-        scratch, bytes, thrust::make_transform_iterator(order, CountOf{pointer(projection.tile_count)}), first,
-        static_cast<int>(count), stream());
+        scratch, bytes,
+        thrust::make_transform_iterator(thrust::make_counting_iterator(0u),
+                                        CountOf{pointer(projection.tile_count), totals, order}),
+        first, static_cast<int>(gaussians), stream());
   };
   const auto sort_by_tile = [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(scratch, bytes, tile, sorted_tile, emission, pointer(out.emission_from_slot),
-                                           static_cast<int>(room), 0, tile_bits, stream());
+    return cub::DeviceRadixSort::SortPairs(
+        scratch, bytes, tile, sorted_tile, deterministic_ ? emission : gaussian,
+        deterministic_ ? pointer(out.emission_from_slot) : pointer(out.gaussian_from_slot), static_cast<int>(pairs), 0,
+        tile_bits, stream());
   };
   const std::size_t cub_bytes =
-      std::max({scratch_of(sort_by_depth), scratch_of(add_up), scratch_of(sort_by_tile)});
-  const std::size_t per_gaussian = Arena::padded(count * sizeof(std::uint32_t)),
-                    per_pair = Arena::padded(room * sizeof(std::uint32_t)), keys = Arena::padded(room * sizeof(Key));
-  arena_.begin(4 * per_gaussian + 2 * per_pair + 2 * keys + Arena::padded(cub_bytes));
-  depth = arena_.take<std::uint32_t>(count);
-  order = arena_.take<std::uint32_t>(count);
-  identity = arena_.take<std::uint32_t>(count);
-  first = arena_.take<std::uint32_t>(count);
-  gaussian = arena_.take<std::uint32_t>(room);
-  emission = arena_.take<std::uint32_t>(room);
-  tile = arena_.take<Key>(room);
-  sorted_tile = arena_.take<Key>(room);
+      std::max({scratch_of(pick), scratch_of(sort_by_depth), scratch_of(add_up), scratch_of(sort_by_tile)});
+  const auto words = [](std::size_t n) { return Arena::padded(n * sizeof(std::uint32_t)); };
+  arena_.begin(words(std::max(count, gaussians)) + words(1) + 4 * words(gaussians) +
+               (deterministic_ ? 2 : 1) * words(pairs) + 2 * Arena::padded(pairs * sizeof(Key)) +
+               Arena::padded(cub_bytes));
+  picked = arena_.take<std::uint32_t>(std::max(count, gaussians));
+  picked_count = arena_.take<std::uint32_t>(1);
+  key = arena_.take<std::uint32_t>(gaussians);
+  sorted_key = arena_.take<std::uint32_t>(gaussians);
+  order = arena_.take<std::uint32_t>(gaussians);
+  first = arena_.take<std::uint32_t>(gaussians);
+  gaussian = arena_.take<std::uint32_t>(pairs);
+  if (deterministic_) emission = arena_.take<std::uint32_t>(pairs);
+  tile = arena_.take<Key>(pairs);
+  sorted_tile = arena_.take<Key>(pairs);
   void* scratch = arena_.take_bytes(cub_bytes);
 
-  count_up_kernel<<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(identity, count);
   std::size_t bytes = cub_bytes;
-  check(sort_by_depth(scratch, bytes), "sort by depth");
+  check(pick(scratch, bytes), "pick out Gaussians");
+  depths_kernel<<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(picked, pointer(projection.depth_key),
+                                                                           totals, gaussians, key);
+  check(sort_by_depth(scratch, bytes = cub_bytes), "sort by depth");
   check(add_up(scratch, bytes = cub_bytes), "add up tiles");
-  number_kernel<Key><<<blocks_for(room, kThreads), kThreads, 0, stream()>>>(
-      pointer(projection.pair_count), room, static_cast<Key>(tile_count), tile, emission);
-  emit_kernel<Key><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
-      pointer(projection.splat), pointer(projection.tile_count), order, first, count, out.column_count, out.row_count,
-      pointer(projection.pair_count),
-      EmitOutput<Key>{tile, gaussian, pointer(out.emissions_from_gaussian), room, status()});
+  emit_kernel<Key><<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(
+      pointer(projection.splat), pointer(projection.tile_count), order, first, out.column_count, out.row_count, totals,
+      EmitOutput<Key>{tile, gaussian, pointer(out.emissions_from_gaussian), gaussians, pairs, status()});
+  constexpr unsigned kPadBlocks = 256;
+  pad_kernel<Key><<<kPadBlocks, kThreads, 0, stream()>>>(totals, status(), pairs, static_cast<Key>(tile_count), tile);
+  if (deterministic_) count_up_kernel<<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(emission, pairs);
   check(sort_by_tile(scratch, bytes = cub_bytes), "sort by tile");
-  slots_kernel<Key><<<blocks_for(room, kThreads), kThreads, 0, stream()>>>(
-      sorted_tile, pointer(out.emission_from_slot), gaussian, room, tile_count, pointer(out.slot_begin_from_tile),
+  slots_kernel<Key><<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(
+      sorted_tile, pointer(out.emission_from_slot), gaussian, pairs, tile_count, pointer(out.slot_begin_from_tile),
       pointer(out.gaussian_from_slot));
   chunks_kernel<<<1, kChunkThreads, 0, stream()>>>(pointer(out.slot_begin_from_tile), tile_count,
                                                    pointer(out.chunk_begin_from_tile), pointer(out.tile_from_chunk));
   check(cudaGetLastError(), "start bin");
 }
 
-void CudaBackend::bin_into(const Projection& projection, const View& view, std::size_t capacity, TileBins& out) {
+void CudaBackend::bin_into(const Projection& projection, const View& view, const BinRoom& room, TileBins& out) {
+  const std::size_t count = projection.splat.size();
   out.column_count = tile_columns_of(view.camera);
   out.row_count = tile_rows_of(view.camera);
   const std::size_t tile_count = static_cast<std::size_t>(out.column_count) * out.row_count;
-  out.emissions_from_gaussian.resize(*this, projection.splat.size());
   out.slot_begin_from_tile.resize(*this, tile_count + 1);
   out.chunk_begin_from_tile.resize(*this, tile_count + 1);
-  out.tile_from_chunk.resize(*this, max_chunk_count(capacity) + 1);
-  out.gaussian_from_slot.resize(*this, capacity);
-  out.emission_from_slot.resize(*this, capacity);
-  if (capacity == 0 || projection.splat.empty()) {
+  out.tile_from_chunk.resize(*this, max_chunk_count(room.pairs) + 1);
+  out.gaussian_from_slot.resize(*this, room.pairs);
+  out.emission_from_slot.resize(*this, deterministic_ ? room.pairs : 0);
+  out.emissions_from_gaussian.resize(*this, deterministic_ ? count : 0);
+  // Those that touch no tile have no emissions.
+  if (deterministic_ && count > 0)
+    fill_zero(*out.emissions_from_gaussian.memory(), count * sizeof(TileBins::Emissions));
+  if (room.pairs == 0 || count == 0) {
     fill_zero(*out.slot_begin_from_tile.memory(), (tile_count + 1) * sizeof(std::uint32_t));
     fill_zero(*out.chunk_begin_from_tile.memory(), (tile_count + 1) * sizeof(std::uint32_t));
-    if (!projection.splat.empty())
-      fill_zero(*out.emissions_from_gaussian.memory(), projection.splat.size() * sizeof(TileBins::Emissions));
     return;
   }
   if (tile_count < 0xffff)
-    bin_with_keys<std::uint16_t>(projection, capacity, out);
+    bin_with_keys<std::uint16_t>(projection, room, out);
   else
-    bin_with_keys<std::uint32_t>(projection, capacity, out);
+    bin_with_keys<std::uint32_t>(projection, room, out);
 }
 
-// Here the host may wait: it asks for the number of pairs first, and there is room for just those.
+// Here the host may wait: it asks for the totals first, and there is room for just those.
 void CudaBackend::bin(const Projection& projection, const View& view, TileBins& out) {
-  const std::uint64_t pairs = projection.pair_count.download(*this)[0];
-  if (pairs >= kMaxPairs)
-    throw Error(
-        "this view is too heavy: more than 2^31 pairs of Gaussian and tile; use fewer Gaussians or fewer "
-        "pixels");
-  bin_into(projection, view, static_cast<std::size_t>(pairs), out);
+  const Projection::Totals totals = projection.totals.download(*this)[0];
+  check_pair_count(totals.pairs);
+  bin_into(projection, view, {static_cast<std::size_t>(totals.gaussians), static_cast<std::size_t>(totals.pairs)}, out);
 }
 
 }  // namespace stipple

@@ -25,16 +25,18 @@ std::size_t usable_bytes(std::size_t max_bytes) {
 }  // namespace
 
 CudaBackend::CudaBackend(const BackendOptions& options)
-    : context_(std::make_shared<CudaContext>(0, usable_bytes(options.max_bytes))), arena_(context_) {
+    : context_(std::make_shared<CudaContext>(0, usable_bytes(options.max_bytes))),
+      arena_(context_),
+      deterministic_(options.deterministic) {
   status_.resize_zero(*this, 1);
   check(cudaMallocHost(reinterpret_cast<void**>(&host_status_), sizeof(StepStatus)), "allocate pinned memory");
-  check(cudaMallocHost(reinterpret_cast<void**>(&host_pair_count_), sizeof(unsigned long long)), "allocate pinned memory");
+  check(cudaMallocHost(reinterpret_cast<void**>(&host_totals_), sizeof(Projection::Totals)), "allocate pinned memory");
 }
 
 CudaBackend::~CudaBackend() {
   cudaStreamSynchronize(stream());
   cudaFreeHost(host_status_);
-  cudaFreeHost(host_pair_count_);
+  cudaFreeHost(host_totals_);
 }
 
 std::unique_ptr<Memory> CudaBackend::allocate(std::size_t bytes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The pipeline on an NVIDIA GPU. One file a stage; everything happens in order on one stream. The same input
-// gives the same bits every time on one GPU.
+// The pipeline on an NVIDIA GPU. One file a stage; everything happens in order on one stream. Where it is asked
+// to be deterministic, the same input gives the same bits every time on one GPU.
 #include <memory>
 #include <unordered_map>
 
@@ -17,6 +17,14 @@ struct StepStatus {
   unsigned is_bad = 0;                // a loss or a gradient that is not finite
   LossValue loss;
 };
+
+// What bin sets aside.
+struct BinRoom {
+  std::size_t gaussians = 0;  // that touch a tile
+  std::size_t pairs = 0;      // of Gaussian and tile
+};
+
+void check_pair_count(std::uint64_t pairs);  // throws Error when they are more than can be counted
 
 class CudaBackend : public Backend {
  public:
@@ -55,7 +63,7 @@ class CudaBackend : public Backend {
               Memory& to) override;
 
   // For tests: what train_step sets aside for views that it has not seen yet.
-  void set_first_capacity(std::size_t pairs) { first_capacity_ = pairs; }
+  void set_first_room(const BinRoom& room) { first_room_ = room; }
   int rerun_count() const { return rerun_count_; }  // of steps, because of too little room
 
  private:
@@ -63,12 +71,14 @@ class CudaBackend : public Backend {
 
   // The stages without a word to the host in between. Kernels after `bin_into` may run on lists that were cut
   // off, and must not change anything but buffers then.
-  void bin_into(const Projection&, const View&, std::size_t capacity, TileBins& out);
+  void bin_into(const Projection&, const View&, const BinRoom&, TileBins& out);
   template <class Key>
-  void bin_with_keys(const Projection&, std::size_t capacity, TileBins& out);
+  void bin_with_keys(const Projection&, const BinRoom&, TileBins& out);
   void loss_into(const Frame&, const LossTarget&, float ssim_weight, FrameGradient& out);
+  // May leave the splats' sums for optimize_into, which saves writing out their gradients.
   void blend_backward_into(const Projection&, const TileBins&, const View&, const Frame&,
-                           const FrameGradient&, SplatGradient& out);
+                           const FrameGradient&, bool leaves_sums, SplatGradient& out);
+  void prepare_sums(std::size_t rows, int stride);
   void optimize_into(DeviceGaussians&, const View&, const Projection&, const SplatGradient&, AdamMoments&,
                      const AdamOptions&, DensityStatistics*);
   void perturb_into(DeviceGaussians&, float amount, std::uint64_t seed);
@@ -76,21 +86,24 @@ class CudaBackend : public Backend {
   void clear_status();
   StepStatus* status();
   void enqueue_step(TrainState&, const View&, const LossTarget&, const TrainStep&, TrainBuffers&,
-                    std::size_t capacity);
+                    const BinRoom&);
 
   std::shared_ptr<CudaContext> context_;
   Arena arena_;
   DeviceArray<StepStatus> status_;
-  StepStatus* host_status_ = nullptr;              // pinned
-  unsigned long long* host_pair_count_ = nullptr;  // pinned
-  DeviceArray<float> partial_;         // blend_backward
-  std::uint32_t partial_stamp_ = 0;
+  StepStatus* host_status_ = nullptr;          // pinned
+  Projection::Totals* host_totals_ = nullptr;  // pinned
+  bool deterministic_;
+  DeviceArray<float> sums_;  // blend_backward: of every Gaussian, or of every pair
+  int sums_stride_ = 0;
+  std::uint32_t sums_stamp_ = 0;
+  bool sums_are_pending_ = false;  // for optimize_into
   DeviceArray<double> loss_sums_;
   DeviceArray<unsigned> loss_blocks_done_;
 
-  // How many pairs a camera had the last time, by a hash of it: the views of a scene come again and again.
-  std::unordered_map<std::uint64_t, std::size_t> pairs_from_camera_;
-  std::size_t first_capacity_ = 0;
+  // What a camera needed the last time, by a hash of it: the views of a scene come again and again.
+  std::unordered_map<std::uint64_t, BinRoom> room_from_camera_;
+  BinRoom first_room_;
   int rerun_count_ = 0;
   StageEvents events_;
 };

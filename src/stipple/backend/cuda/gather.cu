@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gather: rows of an array, in another order; a thread a word, so that rows are read and written by whole warps.
+#include <algorithm>
 #include <cassert>
 
 #include "stipple/backend/cuda/cuda_backend.h"
@@ -11,12 +12,17 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__global__ void gather_kernel(const std::uint32_t* from, const std::uint32_t* rows, std::size_t word_count,
-                              unsigned row_words, std::uint32_t* to) {
-  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i >= word_count) return;
-  const std::uint32_t row = rows[i / row_words];
-  to[i] = row == Backend::kNoRow ? 0 : from[std::size_t{row} * row_words + i % row_words];
+// A thread a word of 4 or 16 bytes.
+template <class Word>
+__global__ void gather_kernel(const Word* from, const std::uint32_t* rows, std::size_t row_count, unsigned row_words,
+                              Word* to) {
+  const unsigned lanes = min(row_words, static_cast<unsigned>(kThreads)), rows_a_block = kThreads / lanes;
+  const unsigned row_in_block = threadIdx.x / lanes;
+  const std::size_t i = std::size_t{blockIdx.x} * rows_a_block + row_in_block;
+  if (row_in_block >= rows_a_block || i >= row_count) return;
+  const std::uint32_t row = rows[i];
+  for (unsigned word = threadIdx.x % lanes; word < row_words; word += lanes)
+    to[i * row_words + word] = row == Backend::kNoRow ? Word{} : from[std::size_t{row} * row_words + word];
 }
 
 }  // namespace
@@ -24,12 +30,19 @@ __global__ void gather_kernel(const std::uint32_t* from, const std::uint32_t* ro
 void CudaBackend::gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
                          Memory& to) {
   assert(row_bytes % sizeof(std::uint32_t) == 0);
-  const auto row_words = static_cast<unsigned>(row_bytes / sizeof(std::uint32_t));
-  const std::size_t words = rows.size() * row_words;
-  if (words == 0) return;
-  gather_kernel<<<blocks_for(words, kThreads), kThreads, 0, stream()>>>(
-      static_cast<const std::uint32_t*>(static_cast<const CudaMemory&>(from).data()), pointer(rows), words, row_words,
-      static_cast<std::uint32_t*>(static_cast<CudaMemory&>(to).data()));
+  if (rows.empty() || row_bytes == 0) return;
+  const void* source = static_cast<const CudaMemory&>(from).data();
+  void* target = static_cast<CudaMemory&>(to).data();
+  const auto run = [&](auto word) {
+    using Word = decltype(word);
+    const auto row_words = static_cast<unsigned>(row_bytes / sizeof(Word));
+    gather_kernel<Word><<<blocks_for(rows.size(), kThreads / std::min(kThreads, static_cast<int>(row_words))), kThreads, 0, stream()>>>(
+        static_cast<const Word*>(source), pointer(rows), rows.size(), row_words, static_cast<Word*>(target));
+  };
+  if (row_bytes % sizeof(uint4) == 0)
+    run(uint4());
+  else
+    run(std::uint32_t());
   check(cudaGetLastError(), "start gather");
 }
 

@@ -49,27 +49,58 @@ __device__ inline LoadedGaussian load_gaussian(const GaussianPointers& g, unsign
 }
 
 // A warp's rows of coefficients in shared memory. A row is one Gaussian's; they lie one after the other in
-// memory, and are read by whole warps. The stride is odd, so that lanes that read their own rows meet
-// different banks.
+// memory, and are read by whole warps, four floats a lane. Rows are padded so that lanes that read their own
+// meet different banks.
 template <int kDegree>
 struct CoefficientRows {
   static constexpr int kCount = (kDegree + 1) * (kDegree + 1);
   static constexpr int kFloats = 3 * kCount;
-  static constexpr int kStride = kFloats % 2 == 0 ? kFloats + 1 : kFloats;
-  float value[kWarp * kStride];
+  static constexpr int kStride = kFloats % 16 == 0 ? kFloats + 4 : kFloats;
+  static constexpr bool kIsVector = kFloats % 4 == 0;
+  alignas(16) float value[kWarp * kStride];
 
   // Rows of the Gaussians whose bit is set in `wanted`; sh is that of the warp's first.
   __device__ void load(const float* sh, unsigned wanted) {
+    if constexpr (kIsVector) {
+      constexpr int kVectors = kFloats / 4;
 #pragma unroll
-    for (int k = 0; k < kFloats; ++k) {
-      const int i = k * kWarp + lane_index(), row = i / kFloats;
-      if (wanted >> row & 1) value[row * kStride + i % kFloats] = sh[i];
+      for (int k = 0; k < kVectors; ++k) {
+        const int i = k * kWarp + lane_index(), row = i / kVectors;
+        if (wanted >> row & 1)
+          reinterpret_cast<float4*>(value + row * kStride)[i % kVectors] = reinterpret_cast<const float4*>(sh)[i];
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < kFloats; ++k) {
+        const int i = k * kWarp + lane_index(), row = i / kFloats;
+        if (wanted >> row & 1) value[row * kStride + i % kFloats] = sh[i];
+      }
     }
     __syncwarp();
   }
-  __device__ Vec3f row(int k) const {
-    const float* at = value + lane_index() * kStride + 3 * k;
-    return {at[0], at[1], at[2]};
+  __device__ float at(int row, int place) const { return value[row * kStride + place]; }
+
+  struct Row {
+    float value[kFloats];
+    __device__ Vec3f operator[](int k) const { return {value[3 * k], value[3 * k + 1], value[3 * k + 2]}; }
+  };
+  __device__ Row own() const {
+    Row row;
+    const float* from = value + lane_index() * kStride;
+    if constexpr (kIsVector) {
+#pragma unroll
+      for (int k = 0; k < kFloats / 4; ++k) {
+        const float4 v = reinterpret_cast<const float4*>(from)[k];
+        row.value[4 * k] = v.x;
+        row.value[4 * k + 1] = v.y;
+        row.value[4 * k + 2] = v.z;
+        row.value[4 * k + 3] = v.w;
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < kFloats; ++k) row.value[k] = from[k];
+    }
+    return row;
   }
 };
 

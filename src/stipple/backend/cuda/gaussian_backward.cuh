@@ -73,9 +73,10 @@ __device__ GaussianGradient gaussian_backward(const GaussianPointers& g, unsigne
     basis = M::harmonic_basis(kDegree, direction);
     // The sum before the clamp is not kept, but where it was clamped the colour is 0.
     out.sh_sum = M::color_from_harmonics_vjp(seen.color - Vec3f(0.5f, 0.5f, 0.5f), dL_dcolor);
+    const auto row = rows.own();
     M::HarmonicBasis dL_dbasis;
 #pragma unroll
-    for (int k = 0; k < 16; ++k) dL_dbasis.b[k] = k < rows.kCount ? dot(rows.row(k), out.sh_sum) : 0.0f;
+    for (int k = 0; k < 16; ++k) dL_dbasis.b[k] = k < rows.kCount ? dot(row[k < rows.kCount ? k : 0], out.sh_sum) : 0.0f;
     dL_doffset = M::view_direction_vjp(offset, M::harmonic_basis_vjp(kDegree, direction, dL_dbasis));
   }
   out.mean = dL_dplaced.mean + dL_doffset;

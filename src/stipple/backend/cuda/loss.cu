@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// loss: L1 + SSIM of the picture against an 8-bit target, and its gradient, in one sweep down the picture.
+// loss: L1 + SSIM of the picture against an 8-bit target, and its gradient, in two sweeps down the picture.
 //
-// A block is a strip of columns of one channel, a thread a column, and walks down a band of rows. A row enters at
-// the bottom and is filtered across; the last 11 such rows, kept in registers and filtered down, give the window's
-// means at the row 5 above, hence SSIM and its derivatives there (the formulas of math/similarity.glsl); these are
-// filtered across, and the last 11 of those, filtered down, are the gradient at the row 10 above. The window is
-// symmetric, so the same filter serves forward and backward. Outside the picture everything is zero.
+// A block is a strip of columns of one channel, a thread a column, and walks down a band of rows. In the first sweep a
+// row enters at the bottom and is filtered across; the last 11 such rows, kept in registers and filtered down, give the
+// window's means at the row 5 above, hence SSIM and its derivatives there (the formulas of math/similarity.glsl). In the
+// second sweep these are filtered in the same way, and give the gradient: the window is symmetric, so the same filter
+// serves forward and backward. Outside the picture everything is zero.
 //
 // A pixel's weight w replaces the picture's value x there by y + w (x - y), y being the target: at weight 0 it is
 // taken as already right.
+#include <algorithm>
+
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/kernel.cuh"
 
@@ -19,8 +21,9 @@ namespace {
 constexpr int kRadius = M::ssim_window_radius_px;
 constexpr int kTaps = 2 * kRadius + 1;
 constexpr int kThreads = 128;
-constexpr int kColumns = kThreads - 4 * kRadius;  // of a strip that get their gradient from it
-constexpr int kBandRows = 64;
+constexpr int kColumns = kThreads - 2 * kRadius;  // of a strip that get a result
+constexpr int kMinBandRows = 8, kMaxBandRows = 64;  // rows above and below are done twice: long bands waste less ...
+constexpr int kWantedBlocks = 1200;                 // ... but small pictures need many
 
 struct Window {
   float weight[kRadius + 1];  // by distance
@@ -30,18 +33,23 @@ struct LossInput {
   const float* color;
   const std::uint8_t* target;  // interleaved
   const float* weight;         // or null
-  int width, height;
+  int width, height, band_rows;
   float ssim_weight;
   Window window;
+
+  __device__ std::size_t plane() const { return static_cast<std::size_t>(width) * height; }
 };
 
 struct LossSums {
   double l1, squares, ssim;
 };
 
+constexpr int kDerivatives = 3;  // of SSIM by the window's means of x, x^2 and x y
+
 struct LossOutput {
+  float* derivative;  // a plane each for every channel
   float* dL_dcolor;
-  LossSums* block_sums;
+  LossSums* block_sums;  // of both sweeps
   unsigned* blocks_done;
   StepStatus* status;
 };
@@ -54,9 +62,8 @@ struct PixelPair {
 __device__ PixelPair load_pair(const LossInput& in, int channel, int column, int row) {
   if (column < 0 || column >= in.width || row < 0 || row >= in.height) return {0, 0};
   const std::size_t at = static_cast<std::size_t>(row) * in.width + column;
-  const std::size_t plane = static_cast<std::size_t>(in.width) * in.height;
   const float y = static_cast<float>(in.target[3 * at + channel]) * (1.0f / 255);
-  const float x = in.color[channel * plane + at];
+  const float x = in.color[channel * in.plane() + at];
   return {in.weight ? y + in.weight[at] * (x - y) : x, y};
 }
 
@@ -107,16 +114,20 @@ __device__ double sum_over_block(double value, double* shared) {
   return sum;
 }
 
+__device__ void store_block_sums(const LossSums& mine, LossSums* sums) {
+  __shared__ double shared[kThreads / kWarp];
+  const LossSums all{sum_over_block(mine.l1, shared), sum_over_block(mine.squares, shared),
+                     sum_over_block(mine.ssim, shared)};
+  const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  if (threadIdx.x == 0) sums[block] = all;
+}
+
 // The last block to finish adds up what all have found, in a fixed order.
-__device__ void finish(const LossSums& mine, const LossInput& in, const LossOutput& out) {
+__device__ void finish(const LossInput& in, const LossOutput& out) {
   __shared__ double shared[kThreads / kWarp];
   __shared__ bool is_last;
   const unsigned block_count = gridDim.x * gridDim.y * gridDim.z;
-  const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-  const LossSums sums{sum_over_block(mine.l1, shared), sum_over_block(mine.squares, shared),
-                      sum_over_block(mine.ssim, shared)};
   if (threadIdx.x == 0) {
-    out.block_sums[block] = sums;
     __threadfence();
     is_last = atomicAdd(out.blocks_done, 1u) == block_count - 1;
   }
@@ -124,7 +135,7 @@ __device__ void finish(const LossSums& mine, const LossInput& in, const LossOutp
   if (!is_last) return;
   __threadfence();
   LossSums part{0, 0, 0};
-  for (unsigned b = threadIdx.x; b < block_count; b += kThreads) {
+  for (unsigned b = threadIdx.x; b < 2 * block_count; b += kThreads) {
     const volatile LossSums& other = out.block_sums[b];
     part.l1 += other.l1;
     part.squares += other.squares;
@@ -141,73 +152,120 @@ __device__ void finish(const LossSums& mine, const LossInput& in, const LossOutp
   *out.blocks_done = 0;
 }
 
-__global__ void __launch_bounds__(kThreads) loss_kernel(LossInput in, LossOutput out) {
-  __shared__ float2 pair[kThreads];
-  __shared__ float derivative[3][kThreads];
-  const int thread = static_cast<int>(threadIdx.x), channel = static_cast<int>(blockIdx.z);
-  const int column = static_cast<int>(blockIdx.x) * kColumns + thread - 2 * kRadius;
-  const int begin = static_cast<int>(blockIdx.y) * kBandRows, end = min(begin + kBandRows, in.height);
-  const bool has_means = thread >= kRadius && thread < kThreads - kRadius;
-  const bool has_gradient = thread >= 2 * kRadius && thread < kThreads - 2 * kRadius && column < in.width;
-  const float scale = 1.0f / (3.0f * static_cast<float>(in.width) * static_cast<float>(in.height));
-  const float l1_scale = (1 - in.ssim_weight) * scale, ssim_scale = -in.ssim_weight * scale;
-  float x[kTaps], y[kTaps], squares[kTaps], xy[kTaps], d_x[kTaps], d_xx[kTaps], d_xy[kTaps];
-#pragma unroll
-  for (int i = 0; i < kTaps; ++i) x[i] = y[i] = squares[i] = xy[i] = d_x[i] = d_xx[i] = d_xy[i] = 0;
-  float l1 = 0, squared_error = 0, ssim = 0;
+struct Strip {  // this thread's column, and the band's rows
+  int column, channel, begin, end;
+  bool has_result;
 
-  for (int base = begin - 2 * kRadius; base < end + 2 * kRadius; base += kTaps) {
+  __device__ explicit Strip(const LossInput& in) {
+    const int thread = static_cast<int>(threadIdx.x);
+    column = static_cast<int>(blockIdx.x) * kColumns + thread - kRadius;
+    channel = static_cast<int>(blockIdx.z);
+    begin = static_cast<int>(blockIdx.y) * in.band_rows;
+    end = min(begin + in.band_rows, in.height);
+    has_result = thread >= kRadius && thread < kThreads - kRadius && column < in.width;
+  }
+};
+
+// Calls enter(row) for the rows of a band and those around it, and then, with phase as place in the rings of the last
+// 11, leave(row, phase) for those of the band.
+template <class Enter, class Leave>
+__device__ void sweep(const Strip& strip, Enter enter, Leave leave) {
+  for (int base = strip.begin - kRadius; base < strip.end + kRadius; base += kTaps) {
 #pragma unroll
     for (int phase = 0; phase < kTaps; ++phase) {
-      const int row = base + phase, middle = row - kRadius, top = middle - kRadius;
-      if (row >= end + 2 * kRadius) break;
-      const PixelPair entering = load_pair(in, channel, column, row);
-      pair[thread] = make_float2(entering.x, entering.y);
-      __syncthreads();
-      float dssim_x = 0, dssim_xx = 0, dssim_xy = 0;
-      if (has_means) {
-        const FilteredRow f = filter_across(pair + thread, in.window);
+      const int row = base + phase;
+      if (row >= strip.end + kRadius) return;
+      enter(row, phase);
+      if (row - kRadius >= strip.begin && strip.has_result) leave(row - kRadius, phase);
+    }
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) similarity_kernel(LossInput in, LossOutput out) {
+  __shared__ float2 pair[2][kThreads];
+  const Strip strip(in);
+  float x[kTaps], y[kTaps], squares[kTaps], xy[kTaps], ssim = 0;
+#pragma unroll
+  for (int i = 0; i < kTaps; ++i) x[i] = y[i] = squares[i] = xy[i] = 0;
+  PixelPair next = load_pair(in, strip.channel, strip.column, strip.begin - kRadius);  // a row ahead: memory is slow
+  float* derivative = out.derivative + kDerivatives * strip.channel * in.plane() + strip.column;
+  sweep(
+      strip,
+      [&](int row, int phase) {
+        float2* here = pair[row & 1];  // two, so that nobody writes what another still reads
+        here[threadIdx.x] = make_float2(next.x, next.y);
+        next = load_pair(in, strip.channel, strip.column, row + 1);
+        __syncthreads();
+        if (!strip.has_result) return;
+        const FilteredRow f = filter_across(here + threadIdx.x, in.window);
         x[phase] = f.x;
         y[phase] = f.y;
         squares[phase] = f.squares;
         xy[phase] = f.xy;
-        if (middle >= 0 && middle < in.height && column >= 0 && column < in.width) {
-          M::WindowMeans m;
-          m.x = filter_down(x, phase, in.window);
-          m.y = filter_down(y, phase, in.window);
-          m.xx = filter_down(squares, phase, in.window);
-          m.yy = 0;
-          m.xy = filter_down(xy, phase, in.window);
-          const M::WindowMeans d = M::ssim_vjp(m, 1.0f);
-          dssim_x = d.x;
-          dssim_xx = d.xx;
-          dssim_xy = d.xy;
-          if (has_gradient && middle >= begin && middle < end) ssim += M::ssim(m);
-        }
-      }
-      derivative[0][thread] = dssim_x;
-      derivative[1][thread] = dssim_xx;
-      derivative[2][thread] = dssim_xy;
-      __syncthreads();
-      if (!has_gradient) continue;
-      d_x[phase] = filter_across(derivative[0] + thread, in.window);
-      d_xx[phase] = filter_across(derivative[1] + thread, in.window);
-      d_xy[phase] = filter_across(derivative[2] + thread, in.window);
-      if (top < begin || top >= end) continue;
-      const PixelPair here = load_pair(in, channel, column, top);
-      const float difference = here.x - here.y;
-      l1 += fabsf(difference);
-      squared_error = fmaf(difference, difference, squared_error);
-      const float dL_dx = ssim_scale * (filter_down(d_x, phase, in.window) +
-                                        2 * here.x * filter_down(d_xx, phase, in.window) +
-                                        here.y * filter_down(d_xy, phase, in.window)) +
-                          M::absolute_difference_vjp(here.x, here.y, l1_scale);
-      const std::size_t at = static_cast<std::size_t>(top) * in.width + column;
-      const std::size_t plane = static_cast<std::size_t>(in.width) * in.height;
-      out.dL_dcolor[channel * plane + at] = in.weight ? in.weight[at] * dL_dx : dL_dx;
-    }
-  }
-  finish({l1, squared_error, ssim}, in, out);
+      },
+      [&](int row, int phase) {
+        M::WindowMeans m;
+        m.x = filter_down(x, phase, in.window);
+        m.y = filter_down(y, phase, in.window);
+        m.xx = filter_down(squares, phase, in.window);
+        m.yy = 0;
+        m.xy = filter_down(xy, phase, in.window);
+        const M::WindowMeans d = M::ssim_vjp(m, 1.0f);
+        ssim += M::ssim(m);
+        const std::size_t at = static_cast<std::size_t>(row) * in.width;
+        derivative[at] = d.x;
+        derivative[at + in.plane()] = d.xx;
+        derivative[at + 2 * in.plane()] = d.xy;
+      });
+  store_block_sums({0, 0, static_cast<double>(ssim)}, out.block_sums);
+}
+
+__device__ float3 load_derivatives(const LossInput& in, const LossOutput& out, const Strip& strip, int row) {
+  if (strip.column < 0 || strip.column >= in.width || row < 0 || row >= in.height) return make_float3(0, 0, 0);
+  const float* at = out.derivative + kDerivatives * strip.channel * in.plane() +
+                    static_cast<std::size_t>(row) * in.width + strip.column;
+  return make_float3(at[0], at[in.plane()], at[2 * in.plane()]);
+}
+
+__global__ void __launch_bounds__(kThreads) gradient_kernel(LossInput in, LossOutput out) {
+  __shared__ float derivative[2][kDerivatives][kThreads];
+  const Strip strip(in);
+  const float scale = 1.0f / (3.0f * static_cast<float>(in.width) * static_cast<float>(in.height));
+  const float l1_scale = (1 - in.ssim_weight) * scale, ssim_scale = -in.ssim_weight * scale;
+  float d_x[kTaps], d_xx[kTaps], d_xy[kTaps], l1 = 0, squared_error = 0;
+#pragma unroll
+  for (int i = 0; i < kTaps; ++i) d_x[i] = d_xx[i] = d_xy[i] = 0;
+  float3 next = load_derivatives(in, out, strip, strip.begin - kRadius);
+  PixelPair pixel{0, 0};
+  sweep(
+      strip,
+      [&](int row, int phase) {
+        auto& here = derivative[row & 1];
+        here[0][threadIdx.x] = next.x;
+        here[1][threadIdx.x] = next.y;
+        here[2][threadIdx.x] = next.z;
+        next = load_derivatives(in, out, strip, row + 1);
+        pixel = load_pair(in, strip.channel, strip.column, row - kRadius);
+        __syncthreads();
+        if (!strip.has_result) return;
+        d_x[phase] = filter_across(here[0] + threadIdx.x, in.window);
+        d_xx[phase] = filter_across(here[1] + threadIdx.x, in.window);
+        d_xy[phase] = filter_across(here[2] + threadIdx.x, in.window);
+      },
+      [&](int row, int phase) {
+        const float difference = pixel.x - pixel.y;
+        l1 += fabsf(difference);
+        squared_error = fmaf(difference, difference, squared_error);
+        const float dL_dx = ssim_scale * (filter_down(d_x, phase, in.window) +
+                                          2 * pixel.x * filter_down(d_xx, phase, in.window) +
+                                          pixel.y * filter_down(d_xy, phase, in.window)) +
+                            M::absolute_difference_vjp(pixel.x, pixel.y, l1_scale);
+        const std::size_t at = static_cast<std::size_t>(row) * in.width + strip.column;
+        out.dL_dcolor[strip.channel * in.plane() + at] = in.weight ? in.weight[at] * dL_dx : dL_dx;
+      });
+  const unsigned block_count = gridDim.x * gridDim.y * gridDim.z;
+  store_block_sums({l1, squared_error, 0}, out.block_sums + block_count);
+  finish(in, out);
 }
 
 Window window() {
@@ -223,15 +281,19 @@ void CudaBackend::loss_into(const Frame& frame, const LossTarget& target, float 
   out.alpha.resize(*this, 0);
   out.depth.resize(*this, 0);
   if (frame.color.empty()) return;
+  const unsigned strips = blocks_for(static_cast<std::size_t>(frame.width_px), kColumns);
+  const int bands = kWantedBlocks / static_cast<int>(3 * strips) + 1;
+  const int band_rows = std::clamp((frame.height_px + bands - 1) / bands, kMinBandRows, kMaxBandRows);
   const LossInput in{pointer(frame.color), pointer(target.color), pointer(target.weight), frame.width_px,
-                     frame.height_px,      ssim_weight,           window()};
-  const dim3 blocks(blocks_for(static_cast<std::size_t>(frame.width_px), kColumns),
-                    blocks_for(static_cast<std::size_t>(frame.height_px), kBandRows), 3);
-  loss_sums_.resize(*this, sizeof(LossSums) / sizeof(double) * blocks.x * blocks.y * blocks.z);
+                     frame.height_px,      band_rows,             ssim_weight,            window()};
+  const dim3 blocks(strips, blocks_for(static_cast<std::size_t>(frame.height_px), band_rows), 3);
+  loss_sums_.resize(*this, 2 * sizeof(LossSums) / sizeof(double) * blocks.x * blocks.y * blocks.z);
   if (loss_blocks_done_.empty()) loss_blocks_done_.resize_zero(*this, 1);
-  loss_kernel<<<blocks, kThreads, 0, stream()>>>(
-      in, LossOutput{pointer(out.color), reinterpret_cast<LossSums*>(pointer(loss_sums_)), pointer(loss_blocks_done_),
-                     status()});
+  arena_.begin(kDerivatives * frame.color.size() * sizeof(float));
+  const LossOutput to{arena_.take<float>(kDerivatives * frame.color.size()), pointer(out.color),
+                      reinterpret_cast<LossSums*>(pointer(loss_sums_)), pointer(loss_blocks_done_), status()};
+  similarity_kernel<<<blocks, kThreads, 0, stream()>>>(in, to);
+  gradient_kernel<<<blocks, kThreads, 0, stream()>>>(in, to);
   check(cudaGetLastError(), "start loss");
 }
 

@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kThreads)
   float g = gradient[at];
   if (kPenalty == Penalty::kOpacity && penalty != 0) g = g + M::opacity_penalty_vjp(value, penalty);
   if (kPenalty == Penalty::kScale && penalty != 0) g = g + M::scale_penalty_vjp(value, penalty);
-  adam_store(arrays, at, value, g, at % per_gaussian < base_floats ? base_rate : rest_rate, settings.rule);
+  adam_in_place(arrays, at, g, at % per_gaussian < base_floats ? base_rate : rest_rate, settings.rule);
 }
 
 }  // namespace

@@ -31,10 +31,10 @@ struct PixelPlace {
   }
 };
 
-// A splat as the inner loops want it; 48 bytes.
+// A splat as a tile keeps it in shared memory; 48 bytes.
 struct StagedSplat {
   float4 shape;   // mean x, mean y, a, b
-  float4 limits;  // c, log2 opacity, largest exponent, gaussian (its bits)
+  float4 limits;  // c, log2 opacity, largest exponent, the Gaussian's index (its bits)
   float4 color;   // red, green, blue, depth
 };
 
@@ -45,14 +45,35 @@ __device__ inline StagedSplat stage(const ProjectedSplat* splats, unsigned gauss
   const float log2_opacity = reinterpret_cast<const float*>(from + 3)[1];
   StagedSplat s;
   s.shape = make_float4(p.x, p.y, -0.5f * kLog2E * p.z, -kLog2E * p.w);
-  s.limits = make_float4(-0.5f * kLog2E * q.x, log2_opacity, fminf(log2_opacity, log2_alpha_max), 0);
+  s.limits = make_float4(-0.5f * kLog2E * q.x, log2_opacity, fminf(log2_opacity, log2_alpha_max),
+                         __uint_as_float(gaussian));
   s.color = make_float4(q.z, q.w, r.x, r.y);
   return s;
 }
 
-__device__ inline float exponent(const StagedSplat& s, float dx, float dy) {
-  const float constant = fmaf(s.shape.z * dx, dx, s.limits.y);
-  return fmaf(dy, fmaf(s.limits.x, dy, s.shape.w * dx), constant);
+// A splat as one warp sees it: y as a polynomial of the place in the warp's own patch of pixels, counted from its
+// middle, so that a pixel's powers are constants.
+struct PatchSplat {
+  float4 line;   // y = line.x + line.y x + line.z y + ..., largest exponent
+  float4 curve;  // ... + curve.x x^2 + curve.y x y + curve.z y^2, the Gaussian's index or whatever else belongs to it
+  float4 color;  // red, green, blue, depth
+};
+
+struct PatchPixel {  // the powers
+  float x, y, xx, xy, yy;
+
+  __device__ PatchPixel() {
+    x = static_cast<float>(lane_index() % kPatchWidth) - 0.5f * (kPatchWidth - 1);
+    y = static_cast<float>(lane_index() / kPatchWidth) - 0.5f * (kPatchHeight - 1);
+    xx = x * x;
+    xy = x * y;
+    yy = y * y;
+  }
+};
+
+__device__ inline float exponent(const PatchSplat& s, const PatchPixel& p) {
+  const float linear = fmaf(s.line.z, p.y, fmaf(s.line.y, p.x, s.line.x));
+  return fmaf(s.curve.x, p.xx, fmaf(s.curve.y, p.xy, fmaf(s.curve.z, p.yy, linear)));
 }
 
 __device__ inline float exp2_of(float y) {
@@ -61,16 +82,21 @@ __device__ inline float exp2_of(float y) {
   return result;
 }
 
-// The centres of a warp's pixels.
+// A warp's patch of pixels: 8 x 4 of them about this middle.
 struct Patch {
-  float left, top;
-  static constexpr float kWidth = kPatchWidth - 1, kHeight = kPatchHeight - 1;
+  float x, y;
+
+  __device__ explicit Patch(const PixelPlace& place) {
+    x = __shfl_sync(kAllLanes, static_cast<float>(place.x), 0) + 0.5f * kPatchWidth;
+    y = __shfl_sync(kAllLanes, static_cast<float>(place.y), 0) + 0.5f * kPatchHeight;
+  }
 
   // Whether the splat may be drawn in it: the largest exponent within it. That is at the mean, or on one of the
   // two edges that face it. There is some slack, so that rounding never loses a pixel.
   __device__ bool meets(const StagedSplat& s) const {
-    const float a = s.shape.z, b = s.shape.w, c = s.limits.x;
-    const float low_x = left - s.shape.x, high_x = low_x + kWidth, low_y = top - s.shape.y, high_y = low_y + kHeight;
+    constexpr float kHalfWidth = 0.5f * (kPatchWidth - 1), kHalfHeight = 0.5f * (kPatchHeight - 1);
+    const float a = s.shape.z, b = s.shape.w, c = s.limits.x, dx = x - s.shape.x, dy = y - s.shape.y;
+    const float low_x = dx - kHalfWidth, high_x = dx + kHalfWidth, low_y = dy - kHalfHeight, high_y = dy + kHalfHeight;
     const float near_x = fminf(fmaxf(0, low_x), high_x), near_y = fminf(fmaxf(0, low_y), high_y);
     const float on_side = fminf(fmaxf(__fdividef(-0.5f * b * near_x, c), low_y), high_y);
     const float on_top = fminf(fmaxf(__fdividef(-0.5f * b * near_y, a), low_x), high_x);
@@ -79,6 +105,32 @@ struct Patch {
     const float slack = 0.01f - 1e-5f * (a * near_x * near_x + c * near_y * near_y);
     return fmaxf(side, above) + s.limits.y + slack >= kMinExponent;
   }
+
+  // Explicit operations, so that both passes round alike.
+  __device__ PatchSplat see(const StagedSplat& s) const {
+    const float a = s.shape.z, b = s.shape.w, c = s.limits.x;
+    const float dx = __fsub_rn(x, s.shape.x), dy = __fsub_rn(y, s.shape.y);
+    const float a_dx = __fmul_rn(a, dx), b_dx = __fmul_rn(b, dx), c_dy = __fmul_rn(c, dy);
+    PatchSplat p;
+    p.line.x = fmaf(dy, __fadd_rn(c_dy, b_dx), fmaf(a_dx, dx, s.limits.y));
+    p.line.y = fmaf(b, dy, __fmul_rn(2, a_dx));
+    p.line.z = fmaf(2, c_dy, b_dx);
+    p.line.w = s.limits.z;
+    p.curve = make_float4(a, b, c, s.limits.w);
+    p.color = s.color;
+    return p;
+  }
 };
+
+// Of 32 staged splats, those that reach the patch, one after the other into `list`; how many. Lane k looks at splat k.
+__device__ inline int list_reaching(const StagedSplat* staged, unsigned count, const Patch& patch, PatchSplat* list) {
+  const unsigned lane = static_cast<unsigned>(lane_index());
+  const StagedSplat& s = staged[min(lane, count - 1)];
+  const bool reaches = lane < count && patch.meets(s);
+  const unsigned reaching = __ballot_sync(kAllLanes, reaches);
+  if (reaches) list[__popc(reaching & ((1u << lane) - 1))] = patch.see(s);
+  __syncwarp();
+  return __popc(reaching);
+}
 
 }  // namespace stipple

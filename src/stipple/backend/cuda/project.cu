@@ -15,7 +15,7 @@ constexpr int kThreads = 128;
 struct ProjectOutput {
   ProjectedSplat* splat;
   std::uint32_t *tile_count, *depth_key;
-  unsigned long long* pair_count;
+  Projection::Totals* totals;
 };
 
 template <int kDegree>
@@ -27,9 +27,10 @@ __device__ Vec3f shade(const GaussianPointers& g, unsigned i, Vec3f mean, const 
   mine.load(g.sh + first * mine.kFloats, __ballot_sync(kAllLanes, is_drawn));
   if (!is_drawn) return {0, 0, 0};
   const M::HarmonicBasis basis = M::harmonic_basis(kDegree, M::view_direction(M::view_offset(mean, camera)));
+  const auto row = mine.own();
   Vec3f sum(0, 0, 0);
 #pragma unroll
-  for (int k = 0; k < mine.kCount; ++k) sum = sum + mine.row(k) * basis.b[k];
+  for (int k = 0; k < mine.kCount; ++k) sum = sum + row[k] * basis.b[k];
   return M::color_from_harmonics(sum);
 }
 
@@ -47,8 +48,8 @@ __global__ void __launch_bounds__(kThreads)
     project_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings, int columns, int rows,
                    ProjectOutput out) {
   __shared__ CoefficientRows<kDegree> coefficients[kThreads / kWarp];
-  __shared__ unsigned block_pairs;
-  if (threadIdx.x == 0) block_pairs = 0;
+  __shared__ unsigned block_pairs, block_gaussians;
+  if (threadIdx.x == 0) block_pairs = block_gaussians = 0;
   __syncthreads();
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   M::Footprint f;
@@ -72,17 +73,24 @@ __global__ void __launch_bounds__(kThreads)
   if (f.opacity == 0) tiles = 0;
 
   const unsigned warp_pairs = sum_over_warp(tiles);
-  if (lane_index() == 0 && warp_pairs > 0) atomicAdd(&block_pairs, warp_pairs);
+  const unsigned warp_gaussians = __popc(__ballot_sync(kAllLanes, tiles > 0));
+  if (lane_index() == 0 && warp_pairs > 0) {
+    atomicAdd(&block_pairs, warp_pairs);
+    atomicAdd(&block_gaussians, warp_gaussians);
+  }
   if (i < g.count) {
     out.tile_count[i] = tiles;
-    out.depth_key[i] = f.opacity > 0 ? __float_as_uint(f.depth) : 0xffffffffu;
+    out.depth_key[i] = tiles > 0 ? __float_as_uint(f.depth) : 0xffffffffu;
     if (f.opacity > 0)
       store(f, color, M::depth_channel(f.depth, settings.inverse_depth), log2_opacity, out.splat + i);
     else
       out.splat[i].splat.opacity = 0;
   }
   __syncthreads();
-  if (threadIdx.x == 0 && block_pairs > 0) atomicAdd(out.pair_count, static_cast<unsigned long long>(block_pairs));
+  if (threadIdx.x == 0 && block_pairs > 0) {
+    atomicAdd(&out.totals->pairs, static_cast<unsigned long long>(block_pairs));
+    atomicAdd(&out.totals->gaussians, static_cast<unsigned long long>(block_gaussians));
+  }
 }
 
 }  // namespace
@@ -93,10 +101,10 @@ void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& p
   out.splat.resize(*this, count);
   out.tile_count.resize(*this, count);
   out.depth_key.resize(*this, count);
-  out.pair_count.resize_zero(*this, 1);
+  out.totals.resize_zero(*this, 1);
   if (count == 0) return;
   const ProjectOutput pointers_out{pointer(out.splat), pointer(out.tile_count), pointer(out.depth_key),
-                                   pointer(out.pair_count)};
+                                   pointer(out.totals)};
   with_degree(gaussians.sh_degree, [&](auto degree) {
     project_kernel<degree()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
         pointers(gaussians, precomputed), pinhole(view.camera), render_settings(view.options),

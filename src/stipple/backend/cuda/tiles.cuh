@@ -18,7 +18,7 @@ struct TileSearch {  // of one splat
   float tau;
   M::TileRange rows;
 
-  __device__ TileSearch() = default;
+  TileSearch() = default;
   __device__ TileSearch(const M::Footprint& f, float log2_opacity, int row_count)
       : footprint(f), tau(M::splat_tau(log2_opacity)), rows(M::tile_rows(f, row_count)) {}
 

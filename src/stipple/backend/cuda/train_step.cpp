@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole step without a word to the host before its end. The one thing that only the device knows is how many
-// pairs of Gaussian and tile a view has, hence how much room they take: that is predicted from the last time the
-// view was seen. Where it was too little the step has changed nothing, and is run again with enough.
+// A whole step without a word to the host before its end. What only the device knows is how many Gaussians a view
+// shows, and in how many tiles, hence how much room they take: that is predicted from the last time the view was
+// seen. Where it was too little the step has changed nothing, and is run again with enough.
+#include <algorithm>
 #include <cstring>
 
 #include "stipple/backend/cuda/cuda_backend.h"
@@ -12,7 +13,7 @@ namespace stipple {
 namespace {
 
 constexpr std::size_t kMargin = std::size_t{1} << 14;
-constexpr std::uint64_t kMaxPairs = std::uint64_t{1} << 31;
+constexpr std::uint64_t kMaxPairs = (std::uint64_t{1} << 31) - (1 << 16);  // they are counted in 32 bits
 
 std::uint64_t hash_of(const Camera& camera) {
   std::uint32_t words[sizeof(Camera) / sizeof(std::uint32_t)];
@@ -23,30 +24,40 @@ std::uint64_t hash_of(const Camera& camera) {
   return hash;
 }
 
-std::size_t with_slack(std::size_t pairs) { return pairs + pairs / 8 + kMargin; }
+std::size_t with_slack(std::uint64_t count) {
+  return static_cast<std::size_t>(std::min(count + count / 8 + kMargin, kMaxPairs));
+}
+
+BinRoom with_slack(const BinRoom& room) { return {with_slack(room.gaussians), with_slack(room.pairs)}; }
 
 }  // namespace
 
+void check_pair_count(std::uint64_t pairs) {
+  if (pairs < kMaxPairs) return;
+  throw Error(
+      "this view is too heavy: about 2^31 pairs of Gaussian and tile; use fewer Gaussians or fewer pixels");
+}
+
 void CudaBackend::enqueue_step(TrainState& state, const View& view, const LossTarget& target, const TrainStep& what,
-                               TrainBuffers& b, std::size_t capacity) {
+                               TrainBuffers& b, const BinRoom& room) {
   const auto done = [&](Stage stage) { events_.record(stage, stream()); };
   events_.begin(stream());
   clear_status();
   project(state.gaussians, {}, view, b.projection);
   done(Stage::kProject);
-  bin_into(b.projection, view, capacity, b.bins);
+  bin_into(b.projection, view, room, b.bins);
   done(Stage::kBin);
   blend(b.projection, b.bins, view, b.frame);
   done(Stage::kBlend);
   loss_into(b.frame, target, what.ssim_weight, b.dL_dframe);
   done(Stage::kLoss);
   b.dL_dsplat.wants_absolute = what.absolute_gradients;
-  blend_backward_into(b.projection, b.bins, view, b.frame, b.dL_dframe, b.dL_dsplat);
+  blend_backward_into(b.projection, b.bins, view, b.frame, b.dL_dframe, true, b.dL_dsplat);
   done(Stage::kBlendBackward);
   optimize_into(state.gaussians, view, b.projection, b.dL_dsplat, state.moments, what.adam, &state.statistics);
   if (what.noise != 0) perturb_into(state.gaussians, what.noise, what.noise_seed);
   done(Stage::kOptimize);
-  check(cudaMemcpyAsync(host_pair_count_, pointer(b.projection.pair_count), sizeof(unsigned long long),
+  check(cudaMemcpyAsync(host_totals_, pointer(b.projection.totals), sizeof(Projection::Totals),
                         cudaMemcpyDeviceToHost, stream()),
         "download");
 }
@@ -54,25 +65,24 @@ void CudaBackend::enqueue_step(TrainState& state, const View& view, const LossTa
 TrainOutcome CudaBackend::train_step(TrainState& state, const View& view, const LossTarget& target,
                                      const TrainStep& what, TrainBuffers& buffers) {
   const std::uint64_t camera = hash_of(view.camera);
-  const auto seen = pairs_from_camera_.find(camera);
-  std::size_t capacity = seen != pairs_from_camera_.end() ? with_slack(seen->second)
-                         : first_capacity_ > 0            ? first_capacity_
-                                                          : with_slack(4 * state.gaussians.size());
+  const auto seen = room_from_camera_.find(camera);
+  BinRoom room = seen != room_from_camera_.end() ? with_slack(seen->second)
+                 : first_room_.pairs > 0         ? first_room_
+                                         : with_slack({state.gaussians.size(), 4 * state.gaussians.size()});
   for (;;) {
-    enqueue_step(state, view, target, what, buffers, capacity);
+    enqueue_step(state, view, target, what, buffers, room);
     const StepStatus status = read_status();
-    const std::uint64_t pairs = *host_pair_count_;
-    pairs_from_camera_[camera] = static_cast<std::size_t>(pairs);
+    check_pair_count(host_totals_->pairs);
+    const BinRoom needed{static_cast<std::size_t>(host_totals_->gaussians),
+                         static_cast<std::size_t>(host_totals_->pairs)};
+    room_from_camera_[camera] = needed;
+    if (status.is_bad) sums_stride_ = 0;  // what was added up stays there: the next pass must start afresh
     if (!status.has_overflowed) {
       TrainOutcome outcome{status.loss, !status.is_bad, {}};
       events_.read(outcome.ms);
       return outcome;
     }
-    if (with_slack(static_cast<std::size_t>(pairs)) >= kMaxPairs)
-      throw Error(
-          "this view is too heavy: more than 2^31 pairs of Gaussian and tile; use fewer Gaussians or fewer "
-          "pixels");
-    capacity = with_slack(static_cast<std::size_t>(pairs));
+    room = with_slack(needed);
     ++rerun_count_;
   }
 }
