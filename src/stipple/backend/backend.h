@@ -74,9 +74,6 @@ struct TileBins {  // bin -> blend
   };
   DeviceArray<std::uint32_t> emission_from_slot;
   DeviceArray<Emissions> emissions_from_gaussian;
-  // Long tiles are cut into chunks for backends that work on them at once: which tile the chunks after each
-  // tile's first belong to, and how many of those the tiles before have.
-  DeviceArray<std::uint32_t> tile_from_chunk, chunk_begin_from_tile;
 };
 
 // Pictures are planar on a device: value[(channel * height + y) * width + x].
@@ -85,9 +82,15 @@ struct Frame {  // blend -> loss, blend_backward
   DeviceArray<float> color;          // 3 planes, over the background
   DeviceArray<float> transmittance;  // 1 plane; accumulated alpha is 1 - this
   DeviceArray<float> depth;          // 1 plane, or empty when not asked for
-  // The state of pixels on the way through long tiles, for backends whose blend_backward starts there, too.
+  // For backends whose blend_backward starts at several places of a long tile at once: its chunks after the first, in no
+  // particular order, the state of its pixels at their start, and where all of a tile was finished.
+  struct Chunk {
+    std::uint32_t tile, slot_begin;
+  };
+  DeviceArray<Chunk> chunks;
+  DeviceArray<std::uint32_t> chunk_count;  // one
   DeviceArray<float> checkpoint;
-  DeviceArray<std::uint32_t> slot_end_from_tile;  // likewise: behind these slots all of a tile was finished
+  DeviceArray<std::uint32_t> slot_end_from_tile;
 };
 
 struct FrameGradient {       // loss -> blend_backward

@@ -9,14 +9,12 @@
 // says so: whoever asked must ask again with more.
 #include <cub/device/device_select.cuh>
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/block/block_scan.cuh>
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
 #include <bit>
 
-#include "stipple/backend/cuda/chunk.h"
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/tiles.cuh"
 
@@ -145,35 +143,11 @@ __global__ void __launch_bounds__(kThreads)
   if (emission && mine < tile_count) gaussian_from_slot[i] = gaussian_from_emission[emission[i]];
 }
 
-constexpr int kChunkThreads = 1024;
-
-// One block, a thread some consecutive tiles: the chunks after each tile's first, counted through the tiles.
-__global__ void __launch_bounds__(kChunkThreads)
-    chunks_kernel(const std::uint32_t* slot_begin, unsigned tile_count, std::uint32_t* chunk_begin,
-                  std::uint32_t* tile_from_chunk) {
-  using Scan = cub::BlockScan<std::uint32_t, kChunkThreads>;
-  __shared__ typename Scan::TempStorage scratch;
-  const unsigned share = (tile_count + kChunkThreads - 1) / kChunkThreads;
-  const unsigned begin = min(threadIdx.x * share, tile_count), end = min(begin + share, tile_count);
-  const auto chunks_of = [&](unsigned tile) {
-    const unsigned slots = slot_begin[tile + 1] - slot_begin[tile];
-    return slots > 0 ? (slots - 1) / kChunk : 0;
-  };
-  std::uint32_t mine = 0, before = 0;
-  for (unsigned tile = begin; tile < end; ++tile) mine += chunks_of(tile);
-  Scan(scratch).ExclusiveSum(mine, before);
-  for (unsigned tile = begin; tile < end; ++tile) {
-    chunk_begin[tile] = before;
-    for (unsigned chunks = chunks_of(tile); chunks > 0; --chunks) tile_from_chunk[before++] = tile;
-  }
-  if (threadIdx.x == kChunkThreads - 1) chunk_begin[tile_count] = before;
-}
-
 // What one call of CUB's wants as scratch.
 template <class Call>
-std::size_t scratch_of(Call call) {
+std::size_t scratch_of(Call call, std::size_t items) {
   std::size_t bytes = 0;
-  check(call(nullptr, bytes), "plan a sort");
+  check(call(nullptr, bytes, items), "plan a sort");
   return bytes;
 }
 
@@ -190,29 +164,38 @@ void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& roo
   std::uint32_t *picked = nullptr, *picked_count = nullptr, *key = nullptr, *sorted_key = nullptr, *order = nullptr,
                 *first = nullptr, *gaussian = nullptr, *emission = nullptr;
   Key *tile = nullptr, *sorted_tile = nullptr;
-  const auto pick = [&](void* scratch, std::size_t& bytes) {
+  const auto pick = [&](void* scratch, std::size_t& bytes, std::size_t n) {
     return cub::DeviceSelect::If(scratch, bytes, thrust::make_counting_iterator(0u), picked, picked_count,
-                                 static_cast<int>(count), TouchesTile{pointer(projection.depth_key)}, stream());
+                                 static_cast<int>(n), TouchesTile{pointer(projection.depth_key)}, stream());
   };
-  const auto sort_by_depth = [&](void* scratch, std::size_t& bytes) {
+  const auto sort_by_depth = [&](void* scratch, std::size_t& bytes, std::size_t n) {
     return cub::DeviceRadixSort::SortPairs(scratch, bytes, key, sorted_key, picked, order,
-                                           static_cast<int>(gaussians), 0, 32, stream());
+                                           static_cast<int>(n), 0, 32, stream());
   };
-  const auto add_up = [&](void* scratch, std::size_t& bytes) {
+  const auto add_up = [&](void* scratch, std::size_t& bytes, std::size_t n) {
     return cub::DeviceScan::ExclusiveSum(
         scratch, bytes,
         thrust::make_transform_iterator(thrust::make_counting_iterator(0u),
                                         CountOf{pointer(projection.tile_count), totals, order}),
-        first, static_cast<int>(gaussians), stream());
+        first, static_cast<int>(n), stream());
   };
-  const auto sort_by_tile = [&](void* scratch, std::size_t& bytes) {
+  const auto sort_by_tile = [&](void* scratch, std::size_t& bytes, std::size_t n) {
     return cub::DeviceRadixSort::SortPairs(
         scratch, bytes, tile, sorted_tile, deterministic_ ? emission : gaussian,
-        deterministic_ ? pointer(out.emission_from_slot) : pointer(out.gaussian_from_slot), static_cast<int>(pairs), 0,
+        deterministic_ ? pointer(out.emission_from_slot) : pointer(out.gaussian_from_slot), static_cast<int>(n), 0,
         tile_bits, stream());
   };
-  const std::size_t cub_bytes =
-      std::max({scratch_of(pick), scratch_of(sort_by_depth), scratch_of(add_up), scratch_of(sort_by_tile)});
+  // Asking takes CUB longer than a small sort does: it is asked for something more than is needed now.
+  if (sizeof(Key) != scratch_.key_bytes || count > scratch_.count || gaussians > scratch_.room.gaussians || pairs > scratch_.room.pairs) {
+    const auto grown = [](std::size_t before, std::size_t now) { return now > before ? now + now / 4 : before; };
+    scratch_.key_bytes = sizeof(Key);
+    scratch_.count = grown(scratch_.count, count);
+    scratch_.room = {grown(scratch_.room.gaussians, gaussians), grown(scratch_.room.pairs, pairs)};
+    scratch_.bytes =
+        std::max({scratch_of(pick, scratch_.count), scratch_of(sort_by_depth, scratch_.room.gaussians),
+                  scratch_of(add_up, scratch_.room.gaussians), scratch_of(sort_by_tile, scratch_.room.pairs)});
+  }
+  const std::size_t cub_bytes = scratch_.bytes;
   const auto words = [](std::size_t n) { return Arena::padded(n * sizeof(std::uint32_t)); };
   arena_.begin(words(std::max(count, gaussians)) + words(1) + 4 * words(gaussians) +
                (deterministic_ ? 2 : 1) * words(pairs) + 2 * Arena::padded(pairs * sizeof(Key)) +
@@ -230,23 +213,21 @@ void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& roo
   void* scratch = arena_.take_bytes(cub_bytes);
 
   std::size_t bytes = cub_bytes;
-  check(pick(scratch, bytes), "pick out Gaussians");
+  check(pick(scratch, bytes, count), "pick out Gaussians");
   depths_kernel<<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(picked, pointer(projection.depth_key),
                                                                            totals, gaussians, key);
-  check(sort_by_depth(scratch, bytes = cub_bytes), "sort by depth");
-  check(add_up(scratch, bytes = cub_bytes), "add up tiles");
+  check(sort_by_depth(scratch, bytes = cub_bytes, gaussians), "sort by depth");
+  check(add_up(scratch, bytes = cub_bytes, gaussians), "add up tiles");
   emit_kernel<Key><<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(
       pointer(projection.splat), pointer(projection.tile_count), order, first, out.column_count, out.row_count, totals,
       EmitOutput<Key>{tile, gaussian, pointer(out.emissions_from_gaussian), gaussians, pairs, status()});
   constexpr unsigned kPadBlocks = 256;
   pad_kernel<Key><<<kPadBlocks, kThreads, 0, stream()>>>(totals, status(), pairs, static_cast<Key>(tile_count), tile);
   if (deterministic_) count_up_kernel<<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(emission, pairs);
-  check(sort_by_tile(scratch, bytes = cub_bytes), "sort by tile");
+  check(sort_by_tile(scratch, bytes = cub_bytes, pairs), "sort by tile");
   slots_kernel<Key><<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(
       sorted_tile, pointer(out.emission_from_slot), gaussian, pairs, tile_count, pointer(out.slot_begin_from_tile),
       pointer(out.gaussian_from_slot));
-  chunks_kernel<<<1, kChunkThreads, 0, stream()>>>(pointer(out.slot_begin_from_tile), tile_count,
-                                                   pointer(out.chunk_begin_from_tile), pointer(out.tile_from_chunk));
   check(cudaGetLastError(), "start bin");
 }
 
@@ -256,8 +237,6 @@ void CudaBackend::bin_into(const Projection& projection, const View& view, const
   out.row_count = tile_rows_of(view.camera);
   const std::size_t tile_count = static_cast<std::size_t>(out.column_count) * out.row_count;
   out.slot_begin_from_tile.resize(*this, tile_count + 1);
-  out.chunk_begin_from_tile.resize(*this, tile_count + 1);
-  out.tile_from_chunk.resize(*this, max_chunk_count(room.pairs) + 1);
   out.gaussian_from_slot.resize(*this, room.pairs);
   out.emission_from_slot.resize(*this, deterministic_ ? room.pairs : 0);
   out.emissions_from_gaussian.resize(*this, deterministic_ ? count : 0);
@@ -266,7 +245,6 @@ void CudaBackend::bin_into(const Projection& projection, const View& view, const
     fill_zero(*out.emissions_from_gaussian.memory(), count * sizeof(TileBins::Emissions));
   if (room.pairs == 0 || count == 0) {
     fill_zero(*out.slot_begin_from_tile.memory(), (tile_count + 1) * sizeof(std::uint32_t));
-    fill_zero(*out.chunk_begin_from_tile.memory(), (tile_count + 1) * sizeof(std::uint32_t));
     return;
   }
   if (tile_count < 0xffff)

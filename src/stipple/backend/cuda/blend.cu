@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// blend: the splats of each tile, nearest first, into its pixels. A block is a tile, a thread a pixel. Splats
-// are brought into shared memory a batch at a time; of every 32, a warp first lists those that reach its own
-// pixels, one lane a splat, and blends only these.
+// blend: the splats of each tile, nearest first, into its pixels. Splats are brought into shared memory a batch at a
+// time; of every 32, a warp first lists those that reach its own pixels, one lane a splat, and blends only these.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/pixel.cuh"
 
@@ -11,7 +10,7 @@ namespace {
 
 struct BlendInput {
   const ProjectedSplat* splats;
-  const std::uint32_t *gaussian_from_slot, *slot_begin, *chunk_begin;
+  const std::uint32_t *gaussian_from_slot, *slot_begin;
   int columns, width, height;
   float log2_alpha_max;
   Vec3f background;
@@ -19,7 +18,8 @@ struct BlendInput {
 
 struct BlendOutput {
   float *color, *transmittance, *depth, *checkpoint;
-  std::uint32_t* slot_end;
+  std::uint32_t *slot_end, *chunk_count;
+  Frame::Chunk* chunks;
 };
 
 struct PixelState {
@@ -31,8 +31,7 @@ struct PixelState {
 // No branches: most splats that come here are drawn in some of the warp's pixels. Products are rounded by themselves,
 // as in blend_backward.
 template <bool kDepth>
-__device__ void blend_splat(const PatchSplat& s, const PatchPixel& place, PixelState& pixel) {
-  const float y = exponent(s, place);
+__device__ void blend_pixel(const PatchSplat& s, float y, PixelState& pixel) {
   const float alpha = exp2_of(fminf(y, s.line.w));
   float weight = y >= kMinExponent ? __fmul_rn(pixel.front, alpha) : 0.0f;
   const float after = __fsub_rn(pixel.front, weight);
@@ -40,57 +39,96 @@ __device__ void blend_splat(const PatchSplat& s, const PatchPixel& place, PixelS
   pixel.front = goes_on ? after : 0.0f;
   pixel.transmittance = goes_on ? after : pixel.transmittance;
   weight = goes_on ? weight : 0.0f;
-  pixel.channel[0] = fmaf(weight, s.color.x, pixel.channel[0]);
-  pixel.channel[1] = fmaf(weight, s.color.y, pixel.channel[1]);
-  pixel.channel[2] = fmaf(weight, s.color.z, pixel.channel[2]);
-  if (kDepth) pixel.channel[3] = fmaf(weight, s.color.w, pixel.channel[3]);
+  pixel.channel[0] = fmaf(weight, s.curve_red.w, pixel.channel[0]);
+  pixel.channel[1] = fmaf(weight, s.green_blue.x, pixel.channel[1]);
+  pixel.channel[2] = fmaf(weight, s.green_blue.y, pixel.channel[2]);
+  if (kDepth) pixel.channel[3] = fmaf(weight, s.depth, pixel.channel[3]);
+}
+
+struct LaneState {
+  PixelState pixel[kLanePixels];
+
+  __device__ bool is_finished() const {
+    float live = 0;
+#pragma unroll
+    for (const PixelState& p : pixel) live += p.front;
+    return live == 0;
+  }
+};
+
+template <bool kDepth>
+__device__ void store_checkpoint(const LaneState& state, const PixelPlace& place, float* to) {
+#pragma unroll
+  for (int i = 0; i < kLanePixels; ++i) {
+    const PixelState& p = state.pixel[i];
+    to[place.in_tile[i]] = p.front > 0 ? p.front : -p.transmittance;
+    for (int k = 0; k < (kDepth ? 4 : 3); ++k) to[(1 + k) * kTilePixels + place.in_tile[i]] = p.channel[k];
+  }
 }
 
 template <bool kDepth>
-__device__ void store_checkpoint(const PixelState& pixel, float* to) {
-  to[threadIdx.x] = pixel.front > 0 ? pixel.front : -pixel.transmittance;
-  for (int k = 0; k < (kDepth ? 4 : 3); ++k) to[(1 + k) * kTilePixels + threadIdx.x] = pixel.channel[k];
+__device__ void store_pixels(const LaneState& state, const PixelPlace& place, const BlendInput& in,
+                             const BlendOutput& out) {
+  const std::size_t plane = static_cast<std::size_t>(in.width) * static_cast<unsigned>(in.height);
+#pragma unroll
+  for (int i = 0; i < kLanePixels; ++i) {
+    if (!place.is_inside[i]) continue;
+    const PixelState& p = state.pixel[i];
+    out.transmittance[place.at[i]] = p.transmittance;
+    for (int k = 0; k < 3; ++k)
+      out.color[k * plane + place.at[i]] = fmaf(p.transmittance, in.background[k], p.channel[k]);
+    if (kDepth) out.depth[place.at[i]] = p.channel[3];
+  }
 }
 
 template <bool kDepth>
-__global__ void __launch_bounds__(kTilePixels) blend_kernel(BlendInput in, BlendOutput out) {
-  __shared__ StagedSplat staged[kTilePixels];
+__global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, BlendOutput out) {
+  constexpr unsigned kBatch = kTileThreads;
+  static_assert(kChunk % kBatch == 0, "chunks begin where batches do");
+  __shared__ StagedSplat staged[kBatch];
   __shared__ PatchSplat lists[kTileWarps][kWarp];
-  static_assert(kChunk % kTilePixels == 0, "chunks begin where batches do");
+  __shared__ unsigned chunk;
   const unsigned tile = blockIdx.x;
   const PixelPlace place(tile, in.columns, in.width, in.height);
   const Patch patch(place);
-  const PatchPixel in_patch;
+  const PatchPixels in_patch;
   PatchSplat* list = lists[threadIdx.x / kWarp];
-  PixelState pixel{place.is_inside ? 1.0f : 0.0f, 1, {0, 0, 0, 0}};
-  const unsigned begin = in.slot_begin[tile], end = in.slot_begin[tile + 1], first_chunk = in.chunk_begin[tile];
+  LaneState state;
+#pragma unroll
+  for (int i = 0; i < kLanePixels; ++i) state.pixel[i] = {place.is_inside[i] ? 1.0f : 0.0f, 1, {0, 0, 0, 0}};
+  const unsigned begin = in.slot_begin[tile], end = in.slot_begin[tile + 1];
   unsigned batch = begin;
-  for (; batch < end; batch += kTilePixels) {
-    if (__syncthreads_and(pixel.front == 0)) break;
-    if (batch > begin && (batch - begin) % kChunk == 0) {
-      const std::size_t chunk = first_chunk + (batch - begin) / kChunk - 1;
-      store_checkpoint<kDepth>(pixel, out.checkpoint + chunk * (kDepth ? 5 : 4) * kTilePixels);
+  for (; batch < end; batch += kBatch) {
+    if (__syncthreads_and(state.is_finished())) break;
+    const bool begins_chunk = batch > begin && (batch - begin) % kChunk == 0;
+    if (begins_chunk && threadIdx.x == 0) {
+      chunk = atomicAdd(out.chunk_count, 1u);
+      out.chunks[chunk] = {tile, batch};
     }
-    const unsigned count = min(end - batch, static_cast<unsigned>(kTilePixels));
+    const unsigned count = min(end - batch, kBatch);
     if (threadIdx.x < count)
       staged[threadIdx.x] = stage(in.splats, in.gaussian_from_slot[batch + threadIdx.x], in.log2_alpha_max);
     __syncthreads();
+    if (begins_chunk)
+      store_checkpoint<kDepth>(state, place,
+                               out.checkpoint + static_cast<std::size_t>(chunk) * (kDepth ? 5 : 4) * kTilePixels);
     for (unsigned group = 0; group < count; group += kWarp) {
-      if (__all_sync(kAllLanes, pixel.front == 0)) break;
-      const int reaching = list_reaching(staged + group, count - group, patch, list);
-#pragma unroll 4
-      for (int k = 0; k < reaching; ++k) blend_splat<kDepth>(list[k], in_patch, pixel);
+      if (__all_sync(kAllLanes, state.is_finished())) break;
+      int unused;
+      const int reaching = __popc(list_reaching(staged + group, count - group, patch, list, unused));
+#pragma unroll 2
+      for (int k = 0; k < reaching; ++k) {
+        const PatchSplat& s = list[k];
+        const ColumnTerms terms(s, in_patch);
+#pragma unroll
+        for (int i = 0; i < kLanePixels; ++i)
+          blend_pixel<kDepth>(s, exponent(s, terms, in_patch.y[i]), state.pixel[i]);
+      }
       __syncwarp();
     }
   }
   if (threadIdx.x == 0) out.slot_end[tile] = min(batch, end);
-  if (!place.is_inside) return;
-  const unsigned plane = static_cast<unsigned>(in.width) * static_cast<unsigned>(in.height);
-  out.transmittance[place.at] = pixel.transmittance;
-  for (int k = 0; k < 3; ++k)
-    out.color[static_cast<std::size_t>(k) * plane + place.at] =
-        fmaf(pixel.transmittance, in.background[k], pixel.channel[k]);
-  if (kDepth) out.depth[place.at] = pixel.channel[3];
+  store_pixels<kDepth>(state, place, in, out);
 }
 
 }  // namespace
@@ -105,24 +143,26 @@ void CudaBackend::blend(const Projection& projection, const TileBins& bins, cons
   out.transmittance.resize(*this, pixel_count);
   out.depth.resize(*this, with_depth ? pixel_count : 0);
   out.slot_end_from_tile.resize(*this, tile_count);
-  out.checkpoint.resize(*this, max_chunk_count(bins.gaussian_from_slot.size()) * checkpoint_fields(with_depth) * kTilePixels);
+  const std::size_t max_chunks = max_chunk_count(bins.gaussian_from_slot.size());
+  out.chunks.resize(*this, max_chunks);
+  out.chunk_count.resize_zero(*this, 1);
+  out.checkpoint.resize(*this, max_chunks * checkpoint_fields(with_depth) * kTilePixels);
   if (pixel_count == 0) return;
   const BlendInput in{pointer(projection.splat),
                       pointer(bins.gaussian_from_slot),
                       pointer(bins.slot_begin_from_tile),
-                      pointer(bins.chunk_begin_from_tile),
                       bins.column_count,
                       out.width_px,
                       out.height_px,
                       std::log2(view.options.alpha_max),
                       view.options.background};
   const BlendOutput to{pointer(out.color), pointer(out.transmittance), pointer(out.depth), pointer(out.checkpoint),
-                       pointer(out.slot_end_from_tile)};
+                       pointer(out.slot_end_from_tile), pointer(out.chunk_count), pointer(out.chunks)};
   const auto blocks = static_cast<unsigned>(tile_count);
   if (with_depth)
-    blend_kernel<true><<<blocks, kTilePixels, 0, stream()>>>(in, to);
+    blend_kernel<true><<<blocks, kTileThreads, 0, stream()>>>(in, to);
   else
-    blend_kernel<false><<<blocks, kTilePixels, 0, stream()>>>(in, to);
+    blend_kernel<false><<<blocks, kTileThreads, 0, stream()>>>(in, to);
   check(cudaGetLastError(), "start blend");
 }
 

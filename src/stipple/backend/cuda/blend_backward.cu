@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // blend_backward: the picture's gradient to every splat's.
 //
-// Each chunk of a tile is walked front to back again, a block a chunk, a thread a pixel. With p = channels .
-// dL_dchannels + dL_dalpha of a splat at a pixel, and S = what lies behind it dotted with the gradients (the
-// picture's own dot product at first, minus p alpha T from then on), dL_dalpha = p T - S / (1 - alpha). Of q =
-// alpha dL_dalpha only six moments are kept, sum q (1, dx, dy, dx^2, dx dy, dy^2): the conic is multiplied in once
-// per Gaussian.
+// Each chunk of a tile is walked front to back again, a block a chunk. With p = channels . dL_dchannels + dL_dalpha of a
+// splat at a pixel, and S = what lies behind it dotted with the gradients (the picture's own dot product at first, minus
+// p alpha T from then on), dL_dalpha = p T - S / (1 - alpha). Of q = alpha dL_dalpha only six moments are kept,
+// sum q (1, dx, dy, dx^2, dx dy, dy^2): the conic is multiplied in once per Gaussian.
 //
-// A warp works on groups of the splats that reach its pixels, in two phases. First a lane is a pixel: front to back,
-// the splats' weights and q are written to shared memory, a table of splats by pixels. Then two lanes are a splat, and
-// add up its row of the table: sums within a lane, where sums over lanes would cost more than all the rest.
+// A warp works on groups of 16 of the splats that reach its pixels, in two phases. First a lane has its pixels: front to
+// back, the splats' weights and q are written to shared memory, tables of splats by pixels. Then the tables are
+// multiplied, by the tensor cores, with the pixels' gradients and with the powers of the pixels' places: those products
+// are the sums over pixels, which would cost more than all the rest if lanes had to add them up among themselves.
 //
-// Those sums are added to the Gaussian's in memory, in the order in which warps get there; or, where the same bits are
+// The sums are added to the Gaussian's in memory, in the order in which warps get there; or, where the same bits are
 // wanted every time, the block adds up its warps, the sums of a (splat, tile) pair go to the pair's own place, its
 // emission, and every Gaussian then adds up its own run of them in a fixed order.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/pixel.cuh"
 #include "stipple/backend/cuda/splat_sums.cuh"
+#include "stipple/backend/cuda/tensor.cuh"
 
 namespace stipple {
 
 namespace {
 
-constexpr int kGroup = 16;  // splats in a warp's table
+constexpr int kGroup = 16;  // splats in a warp's tables
 
 // Stamps are the bits of NaNs that no arithmetic gives: no sum is taken for one.
 constexpr std::uint32_t kFirstStamp = 0x7f800001, kLastStamp = 0x7fbfffff;
 
 struct BackwardInput {
   const ProjectedSplat* splats;
-  const std::uint32_t *gaussian_from_slot, *emission_from_slot, *slot_begin, *slot_end, *chunk_begin,
-      *tile_from_chunk;
+  const std::uint32_t *gaussian_from_slot, *emission_from_slot, *slot_begin, *slot_end, *chunk_count;
+  const Frame::Chunk* chunks;
   const float *color, *transmittance, *depth, *checkpoint, *dL_dcolor, *dL_dalpha, *dL_ddepth;
   int columns, width, height;
   unsigned tile_count;
@@ -46,184 +47,237 @@ struct BackwardPixel {
   float dL_dalpha;
 };
 
-// The pixel at the start of a chunk; `checkpoint` is null for the first.
+struct BackwardState {
+  BackwardPixel pixel[kLanePixels];
+
+  __device__ bool is_finished() const {
+    float live = 0;
+#pragma unroll
+    for (const BackwardPixel& p : pixel) live += p.front;
+    return live == 0;
+  }
+};
+
+// A pixel at the start of a chunk; `checkpoint` is null for the first.
 template <class K>
-__device__ BackwardPixel load_pixel(const BackwardInput& in, const PixelPlace& place, const float* checkpoint) {
+__device__ BackwardPixel load_pixel(const BackwardInput& in, const PixelPlace& place, int i, const float* checkpoint) {
   BackwardPixel p{0, 0, {0, 0, 0, 0}, 0};
-  if (!place.is_inside) return p;
-  const std::size_t plane = static_cast<std::size_t>(in.width) * static_cast<unsigned>(in.height);
-  const auto before = [&](int field) { return checkpoint ? checkpoint[field * kTilePixels + threadIdx.x] : 0.0f; };
+  if (!place.is_inside[i]) return p;
+  const std::size_t plane = static_cast<std::size_t>(in.width) * static_cast<unsigned>(in.height), at = place.at[i];
+  const auto before = [&](int field) { return checkpoint ? checkpoint[field * kTilePixels + place.in_tile[i]] : 0.0f; };
   const float front = checkpoint ? before(0) : 1.0f;  // negative when finished
   p.front = fmaxf(front, 0);
   for (int k = 0; k < 3; ++k) {
-    p.dL_dchannel[k] = in.dL_dcolor[k * plane + place.at];
-    p.behind += p.dL_dchannel[k] * (in.color[k * plane + place.at] - before(1 + k));
+    p.dL_dchannel[k] = in.dL_dcolor[k * plane + at];
+    p.behind += p.dL_dchannel[k] * (in.color[k * plane + at] - before(1 + k));
   }
   if (K::kDepth) {
-    p.dL_dchannel[3] = in.dL_ddepth[place.at];
-    p.behind += p.dL_dchannel[3] * (in.depth[place.at] - before(4));
+    p.dL_dchannel[3] = in.dL_ddepth[at];
+    p.behind += p.dL_dchannel[3] * (in.depth[at] - before(4));
   }
   if (K::kAlpha) {
-    p.dL_dalpha = in.dL_dalpha[place.at];
-    p.behind += p.dL_dalpha * (fabsf(front) - in.transmittance[place.at]);
+    p.dL_dalpha = in.dL_dalpha[at];
+    p.behind += p.dL_dalpha * (fabsf(front) - in.transmittance[at]);
   }
   return p;
 }
 
-// A warp's table of the splats that reach its pixels, and the pixels' gradients. The second half of the pixels stands
-// one further on, and rows have an odd length: lanes that read at once meet different banks.
+// A warp's tables of splats by pixels, weight and q side by side. A row's length is such that lanes that read at once
+// meet different banks.
 struct Table {
-  static constexpr int kStride = kWarp + 1;
+  static constexpr int kStride = kPatch * kPatch + 4;
   float2 weight_q[kGroup * kStride];
-  float4 dL_dchannels[kWarp + 1];
   PatchSplat list[kWarp];
-  std::uint8_t splat[kGroup];  // place in the batch
+  // Places in the batch of the splats that were listed, in order; those that are in the tables, and those that will be.
+  static constexpr int kRemembered = 2 * kWarp;
+  std::uint8_t splat[kRemembered];
 
-  static __device__ int place_of_pixel(int pixel) { return pixel + pixel / (kWarp / 2); }
+  __device__ int splat_of_row(unsigned first, int row) const { return splat[(first + row) % kRemembered]; }
 };
 
-// First phase, a lane a pixel: one splat's weight and q there. False when it is drawn in none of them.
+// First phase: one splat at one pixel. Weight and q; zero where it is not drawn.
 template <class K>
-__device__ bool replay_splat(const PatchSplat& s, const PatchPixel& place, float log2_alpha_max, BackwardPixel& pixel,
-                             float2& weight_q) {
-  const float y = exponent(s, place);
-  const float front = pixel.front;
-  const bool is_drawn = y >= kMinExponent && front > 0;
-  if (!__any_sync(kAllLanes, is_drawn)) return false;
-  const float alpha = exp2_of(fminf(y, s.line.w));
-  float weight = is_drawn ? __fmul_rn(front, alpha) : 0.0f;
+__device__ float2 replay_pixel(const PatchSplat& s, float y, float log2_alpha_max, BackwardPixel& pixel) {
+  const float front = pixel.front, alpha = exp2_of(fminf(y, s.line.w));
+  float weight = y >= kMinExponent ? __fmul_rn(front, alpha) : 0.0f;
   const float after = __fsub_rn(front, weight);
   const bool goes_on = after >= M::min_transmittance;
   pixel.front = goes_on ? after : 0.0f;
   weight = goes_on ? weight : 0.0f;
 
   float p = K::kAlpha ? pixel.dL_dalpha : 0.0f;
-  p = fmaf(s.color.x, pixel.dL_dchannel[0], p);
-  p = fmaf(s.color.y, pixel.dL_dchannel[1], p);
-  p = fmaf(s.color.z, pixel.dL_dchannel[2], p);
-  if (K::kDepth) p = fmaf(s.color.w, pixel.dL_dchannel[3], p);
+  p = fmaf(s.curve_red.w, pixel.dL_dchannel[0], p);
+  p = fmaf(s.green_blue.x, pixel.dL_dchannel[1], p);
+  p = fmaf(s.green_blue.y, pixel.dL_dchannel[2], p);
+  if (K::kDepth) p = fmaf(s.depth, pixel.dL_dchannel[3], p);
   pixel.behind = fmaf(-weight, p, pixel.behind);
-  const float dL_dalpha = fmaf(front, p, -__fdividef(pixel.behind, 1 - alpha));
-  // Where it is not drawn the weight is 0; a clamped alpha is a constant.
-  weight_q = make_float2(weight, weight > 0 && y < log2_alpha_max ? alpha * dL_dalpha : 0.0f);
-  return true;
+  const float dL_dalpha = fmaf(front, p, -pixel.behind * reciprocal(1 - alpha));
+  // A clamped alpha is a constant.
+  return make_float2(weight, weight > 0 && y < log2_alpha_max ? alpha * dL_dalpha : 0.0f);
 }
 
-// Second phase, lanes s and s + 16 a splat, half of the pixels each: sums over its row of the table. Moments are taken
-// about the middle of the patch first, where a pixel's place is a constant.
-template <class K>
-__device__ void sum_row(const Table& table, const StagedSplat& s, const Patch& patch, float (&field)[K::kFields]) {
-  constexpr float kUnfold = -0.693147181f;  // the conic from its folded form, times 2 on the diagonal
-  const int row = lane_index() % kGroup, half = lane_index() / kGroup;
-  const float2* weight_q = table.weight_q + row * Table::kStride + half * (kWarp / 2);
-  const float4* gradient = table.dL_dchannels + half * (kWarp / 2 + 1);
-  const float middle_x = patch.x - s.shape.x, middle_y = patch.y - s.shape.y;  // from the mean
+// What the tables are multiplied with, as the tensor cores want it: for every eight pixels, a line of the patch, their
+// gradients, the first part of a channel beside its second, and the powers of their places: 1, x, y, x^2, x y, y^2.
+struct Factors {
+  float gradient[kPatch][2], power[kPatch][2];
+
+  // `scratch` has room for four floats a pixel.
+  __device__ Factors(const BackwardState& state, float* scratch) {
 #pragma unroll
-  for (int f = 0; f < K::kFields; ++f) field[f] = 0;
+    for (int i = 0; i < kLanePixels; ++i)
+      for (int k = 0; k < 4; ++k)
+        scratch[4 * PixelPlace::pixel_of(lane_index(), i) + k] = state.pixel[i].dL_dchannel[k];
+    __syncwarp();
+    const int column = lane_index() / 4, row = lane_index() % 4;
 #pragma unroll
-  for (int line = 0; line < kPatchHeight / 2; ++line) {
-    float q0 = 0, qx = 0, qxx = 0;
-    const float y = static_cast<float>(line) + (half ? 0.5f : -1.5f);
+    for (int line = 0; line < kPatch; ++line)
 #pragma unroll
-    for (int column = 0; column < kPatchWidth; ++column) {
-      const int i = line * kPatchWidth + column;
-      const float x = static_cast<float>(column) - 0.5f * (kPatchWidth - 1);
-      const auto [w, q] = weight_q[i];
-      const float4 g = gradient[i];
-      field[kRed] = fmaf(w, g.x, field[kRed]);
-      field[kGreen] = fmaf(w, g.y, field[kGreen]);
-      field[kBlue] = fmaf(w, g.z, field[kBlue]);
-      if (K::kDepth) field[K::kDepthField] = fmaf(w, g.w, field[K::kDepthField]);
-      q0 += q;
-      qx = fmaf(q, x, qx);
-      qxx = fmaf(q, x * x, qxx);
-      if (K::kAbsolute) {  // conic . (dx, dy) is how q enters dL_dmean_px
-        const float dx = middle_x + x, dy = middle_y + y;
-        field[K::kAbsoluteField] += fabsf(kUnfold * q * (2 * s.shape.z * dx + s.shape.w * dy));
-        field[K::kAbsoluteField + 1] += fabsf(kUnfold * q * (s.shape.w * dx + 2 * s.limits.x * dy));
+      for (int half = 0; half < 2; ++half) {
+        const int in_line = row + 4 * half;
+        const SplitFloat g = split(scratch[4 * (line * kPatch + in_line) + column / 2]);
+        gradient[line][half] = column % 2 == 0 ? g.high : g.low;
+        const float x = static_cast<float>(in_line) - 0.5f * (kPatch - 1);
+        const float y = static_cast<float>(line) - 0.5f * (kPatch - 1);
+        power[line][half] = column == 0   ? 1.0f
+                            : column == 1 ? x
+                            : column == 2 ? y
+                            : column == 3 ? x * x
+                            : column == 4 ? x * y
+                            : column == 5 ? y * y
+                                          : 0.0f;
       }
+    __syncwarp();
+  }
+};
+
+// Second phase: what a lane has of the sums of two splats, rows g and g + 8 of the tables.
+struct RowSums {
+  float channel;    // number t
+  float moment[2];  // numbers 2 t and 2 t + 1, about the middle of the patch
+};
+
+__device__ inline void multiply_tables(const Table& table, const Factors& factors, RowSums (&sums)[2]) {
+  const int g = lane_index() / 4, t = lane_index() % 4;
+  float color[4] = {0, 0, 0, 0}, moment[4] = {0, 0, 0, 0};
+#pragma unroll
+  for (int line = 0; line < kPatch; ++line) {
+    float weight_high[4], weight_low[4], q_high[4], q_low[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 v = table.weight_q[(g + i % 2 * 8) * Table::kStride + line * kPatch + t + i / 2 * 4];
+      const SplitFloat w = split(v.x), q = split(v.y);
+      weight_high[i] = w.high;
+      weight_low[i] = w.low;
+      q_high[i] = q.high;
+      q_low[i] = q.low;
     }
-    field[kM0] += q0;
-    field[kMx] += qx;
-    field[kMxx] += qxx;
-    field[kMy] = fmaf(q0, y, field[kMy]);
-    field[kMxy] = fmaf(qx, y, field[kMxy]);
-    field[kMyy] = fmaf(q0, y * y, field[kMyy]);
+    multiply_add(color, weight_high, factors.gradient[line]);
+    multiply_add(color, weight_low, factors.gradient[line]);
+    multiply_add(moment, q_high, factors.power[line]);
+    multiply_add(moment, q_low, factors.power[line]);
   }
 #pragma unroll
-  for (int f = 0; f < K::kFields; ++f) field[f] += __shfl_xor_sync(kAllLanes, field[f], kGroup);
-  // About the mean.
-  const float m0 = field[kM0], mx = field[kMx], my = field[kMy];
-  field[kMx] = fmaf(middle_x, m0, mx);
-  field[kMy] = fmaf(middle_y, m0, my);
-  field[kMxx] += middle_x * fmaf(middle_x, m0, 2 * mx);
-  field[kMxy] += fmaf(middle_x, my, middle_y * field[kMx]);
-  field[kMyy] += middle_y * fmaf(middle_y, m0, 2 * my);
+  for (int r = 0; r < 2; ++r) sums[r] = {color[2 * r] + color[2 * r + 1], {moment[2 * r], moment[2 * r + 1]}};
 }
 
-__device__ void add4(float* to, float a, float b, float c, float d) {
+// Moments about the splat's mean, which lies at -(x, y) from the middle of the patch.
+__device__ inline void move_to_mean(float x, float y, RowSums& sums) {
+  const int first = lane_index() & ~3, t = lane_index() % 4;
+  const float m0 = __shfl_sync(kAllLanes, sums.moment[0], first), mx = __shfl_sync(kAllLanes, sums.moment[1], first),
+              my = __shfl_sync(kAllLanes, sums.moment[0], first + 1);
+  if (t == 0) {  // 1, x
+    sums.moment[1] = fmaf(x, m0, sums.moment[1]);
+  } else if (t == 1) {  // y, x^2
+    sums.moment[0] = fmaf(y, m0, sums.moment[0]);
+    sums.moment[1] += x * fmaf(x, m0, 2 * mx);
+  } else {  // x y, y^2
+    sums.moment[0] += fmaf(x, my, y * fmaf(x, m0, mx));
+    sums.moment[1] += y * fmaf(y, m0, 2 * my);
+  }
+}
+
+// sum |q conic . (dx, dy)|, which is how q enters dL_dmean_px, without signs. Two lanes a splat, half of the pixels each.
+__device__ inline Vec2f sum_absolute(const Table& table, const StagedSplat& s, const Patch& patch) {
+  constexpr float kUnfold = -0.693147181f;  // the conic from its folded form, times 2 on the diagonal
+  constexpr int kHalf = kPatch * kPatch / 2;
+  const int row = lane_index() % kGroup, half = lane_index() / kGroup;
+  Vec2f sum(0, 0);
+  for (int k = 0; k < kHalf; ++k) {
+    const int pixel = half * kHalf + k;
+    const float q = table.weight_q[row * Table::kStride + pixel].y;
+    const float dx = patch.x - s.shape.x + static_cast<float>(pixel % kPatch) - 0.5f * (kPatch - 1);
+    const float dy = patch.y - s.shape.y + static_cast<float>(pixel / kPatch) - 0.5f * (kPatch - 1);
+    sum = sum + Vec2f(fabsf(kUnfold * q * (2 * s.shape.z * dx + s.shape.w * dy)),
+                      fabsf(kUnfold * q * (s.shape.w * dx + 2 * s.limits.x * dy)));
+  }
+  return {sum.x + __shfl_xor_sync(kAllLanes, sum.x, kGroup), sum.y + __shfl_xor_sync(kAllLanes, sum.y, kGroup)};
+}
+
+__device__ void add4(float* to, float4 value) {
 #if __CUDA_ARCH__ >= 900
-  atomicAdd(reinterpret_cast<float4*>(to), make_float4(a, b, c, d));
+  atomicAdd(reinterpret_cast<float4*>(to), value);
 #else
-  atomicAdd(to, a);
-  atomicAdd(to + 1, b);
-  atomicAdd(to + 2, c);
-  atomicAdd(to + 3, d);
+  atomicAdd(to, value.x);
+  atomicAdd(to + 1, value.y);
+  atomicAdd(to + 2, value.z);
+  if (value.w != 0) atomicAdd(to + 3, value.w);
 #endif
 }
 
-template <int kCount>
-__device__ bool is_finite(const float (&value)[kCount]) {
-  float zero = 0;  // stays so unless one is infinite or not a number
-#pragma unroll
-  for (int i = 0; i < kCount; ++i) zero = fmaf(value[i], 0, zero);
-  return zero == 0;
-}
+// Splats between two meetings of the block: all of a chunk, unless the warps' sums of them must be kept, too.
+constexpr int batch_size(bool fixed_order) { return fixed_order ? 64 : kChunk; }
 
-// Both lanes of a splat have its sums: each adds half of them.
-template <class K>
-__device__ void add_to_gaussian(const float (&field)[K::kFields], float* to) {
-  if (lane_index() < kGroup) {
-    add4(to, field[0], field[1], field[2], field[3]);
-  } else {
-    add4(to + 4, field[4], field[5], field[6], field[7]);
-#pragma unroll
-    for (int f = 8; f < K::kFields; ++f) atomicAdd(to + f, field[f]);
-  }
-}
-
-template <class K, bool kFixedOrder>
+template <bool kFixedOrder>
 struct WarpSums {};  // what the block's warps have found, before they are added up
-template <class K>
-struct WarpSums<K, true> {
-  float sum[kTileWarps][K::kBatch][K::kFields];
+template <>
+struct WarpSums<true> {
+  float4 sum[kTileWarps][batch_size(true)][kFields / 4];
   unsigned long long written[kTileWarps];  // a bit a splat: this warp has sums of it
 };
 
 template <class K>
 struct BackwardShared {
+  static constexpr int kBatch = batch_size(K::kFixedOrder);
   Table table[kTileWarps];
-  StagedSplat staged[K::kBatch];
-  std::uint32_t place[K::kBatch];  // where a splat's sums go: the emission's, or the Gaussian's
-  WarpSums<K, K::kFixedOrder> warp;
+  StagedSplat staged[kBatch];
+  std::uint32_t place[kBatch];  // where a splat's sums go: the emission's, or the Gaussian's
+  WarpSums<K::kFixedOrder> warp;
 };
 
-// A warp's table to where its sums go.
+// The warp's tables, which have `count` splats from the `first` that was listed on, to where their sums go.
 template <class K>
-__device__ void empty_table(BackwardShared<K>& shared, int warp, int count, const Patch& patch, float* out,
-                            StepStatus* status) {
+__device__ void empty_tables(BackwardShared<K>& shared, int warp, unsigned first, int count, const Patch& patch,
+                             const Factors& factors, float* out, StepStatus* status) {
   const Table& table = shared.table[warp];
   __syncwarp();
-  const int row = lane_index() % kGroup, splat = table.splat[row < count ? row : 0];
-  float field[K::kFields];
-  sum_row<K>(table, shared.staged[splat], patch, field);
-  if (row < count && !is_finite(field)) status->is_bad = 1;
-  if constexpr (K::kFixedOrder) {
-    if (lane_index() < count)
+  RowSums sums[2];
+  multiply_tables(table, factors, sums);
+  Vec2f absolute(0, 0);
+  if constexpr (K::kAbsolute) {
+    const int row = lane_index() % kGroup;
+    absolute = sum_absolute(table, shared.staged[table.splat_of_row(first, row < count ? row : 0)], patch);
+  }
+  const int g = lane_index() / 4, t = lane_index() % 4;
 #pragma unroll
-      for (int f = 0; f < K::kFields; ++f) shared.warp.sum[warp][splat][f] = field[f];
-  } else {
-    if (row < count) add_to_gaussian<K>(field, out + static_cast<std::size_t>(shared.place[splat]) * K::kStride);
+  for (int r = 0; r < 2; ++r) {
+    const int row = g + 8 * r, splat = table.splat_of_row(first, row < count ? row : 0);
+    const float4 shape = shared.staged[splat].shape;
+    move_to_mean(patch.x - shape.x, patch.y - shape.y, sums[r]);
+    float4 value = make_float4(sums[r].channel, sums[r].moment[0], sums[r].moment[1], 0);
+    if constexpr (K::kDepth) {
+      const float depth = __shfl_sync(kAllLanes, sums[r].channel, lane_index() | 3);
+      if (t == 0) value.w = depth;
+    }
+    if constexpr (K::kAbsolute) {
+      const float x = __shfl_sync(kAllLanes, absolute.x, row), y = __shfl_sync(kAllLanes, absolute.y, row);
+      if (t > 0) value.w = t == 1 ? x : y;
+    }
+    if (row >= count || t == 3) continue;
+    if (!(fmaf(value.x, 0, fmaf(value.y, 0, fmaf(value.z, 0, value.w * 0))) == 0)) status->is_bad = 1;
+    if constexpr (K::kFixedOrder)
+      shared.warp.sum[warp][splat][t] = value;
+    else
+      add4(out + static_cast<std::size_t>(shared.place[splat]) * K::kStride + 4 * t, value);
   }
   __syncwarp();
 }
@@ -231,84 +285,97 @@ __device__ void empty_table(BackwardShared<K>& shared, int warp, int count, cons
 // The block's warps, always in the same order, to the pairs' places.
 template <class K>
 __device__ void store_block_sums(const BackwardShared<K>& shared, unsigned count, std::uint32_t stamp, float* out) {
-  for (unsigned i = threadIdx.x; i < count * K::kFields; i += kTilePixels) {
-    const unsigned k = i / K::kFields, field = i % K::kFields;
-    float sum = 0;
+  constexpr unsigned kParts = kFields / 4;
+  for (unsigned i = threadIdx.x; i < count * kParts; i += kTileThreads) {
+    const unsigned k = i / kParts, part = i % kParts;
+    float4 sum = make_float4(0, 0, 0, 0);
     bool any = false;
 #pragma unroll
     for (int w = 0; w < kTileWarps; ++w)
       if (shared.warp.written[w] >> k & 1) {
-        sum += shared.warp.sum[w][k][field];
+        const float4 v = shared.warp.sum[w][k][part];
+        sum = make_float4(sum.x + v.x, sum.y + v.y, sum.z + v.z, sum.w + v.w);
         any = true;
       }
     if (!any) continue;
     float* to = out + static_cast<std::size_t>(shared.place[k]) * K::kStride;
-    to[field] = sum;
-    if (field == 0) to[K::kStamp] = __uint_as_float(stamp);
+    if (!K::kAbsolute && part == kParts - 1) sum.w = __uint_as_float(stamp);
+    reinterpret_cast<float4*>(to)[part] = sum;
+    if (K::kAbsolute && part == 0) to[K::kStamp] = __uint_as_float(stamp);
   }
 }
 
 // The batch's splats at this warp's pixels.
 template <class K>
-__device__ void replay_batch(BackwardShared<K>& shared, unsigned count, const Patch& patch, const PatchPixel& place,
-                             float log2_alpha_max, BackwardPixel& pixel, float* out, StepStatus* status) {
+__device__ void replay_batch(BackwardShared<K>& shared, unsigned count, const Patch& patch, const PatchPixels& place,
+                             float log2_alpha_max, const Factors& factors, BackwardState& state, float* out,
+                             StepStatus* status) {
   const int lane = lane_index(), warp = static_cast<int>(threadIdx.x) / kWarp;
   Table& table = shared.table[warp];
   unsigned long long written = 0;
-  int filled = 0;
-  for (unsigned group = 0; group < count && __any_sync(kAllLanes, pixel.front > 0); group += kWarp) {
-    const int reaching = list_reaching(shared.staged + group, count - group, patch, table.list);
-    for (int k = 0; k < reaching; ++k) {
-      float2 weight_q;
-      if (!replay_splat<K>(table.list[k], place, log2_alpha_max, pixel, weight_q)) continue;
-      const unsigned splat = __float_as_uint(table.list[k].curve.w);
-      table.weight_q[filled * Table::kStride + lane] = weight_q;
-      if (lane == 0) table.splat[filled] = static_cast<std::uint8_t>(splat);
-      if (K::kFixedOrder) written |= 1ull << splat;
-      if (++filled < kGroup) continue;
-      empty_table<K>(shared, warp, filled, patch, out, status);
-      filled = 0;
+  unsigned listed = 0;  // so far; a row of the tables each, over and over
+  for (unsigned group = 0; group < count && !__all_sync(kAllLanes, state.is_finished()); group += kWarp) {
+    int in_list;
+    const unsigned reaching = list_reaching(shared.staged + group, count - group, patch, table.list, in_list);
+    if (in_list >= 0)
+      table.splat[(listed + in_list) % Table::kRemembered] = static_cast<std::uint8_t>(group + lane);
+    if (K::kFixedOrder) written |= static_cast<unsigned long long>(reaching) << group;
+    for (const PatchSplat *next = table.list, *end = next + __popc(reaching); next < end; ++next) {
+      const PatchSplat s = *next;
+      const ColumnTerms terms(s, place);
+      float2 weight_q[kLanePixels];
+#pragma unroll
+      for (int i = 0; i < kLanePixels; ++i)
+        weight_q[i] = replay_pixel<K>(s, exponent(s, terms, place.y[i]), log2_alpha_max, state.pixel[i]);
+      float2* row = table.weight_q + listed % kGroup * Table::kStride + lane;
+#pragma unroll
+      for (int i = 0; i < kLanePixels; ++i) row[PixelPlace::pixel_of(0, i)] = weight_q[i];
+      if (++listed % kGroup == 0)
+        empty_tables<K>(shared, warp, listed - kGroup, kGroup, patch, factors, out, status);
     }
     __syncwarp();
   }
-  if (filled > 0) empty_table<K>(shared, warp, filled, patch, out, status);
+  const unsigned left = listed % kGroup;
+  if (left > 0)
+    empty_tables<K>(shared, warp, listed - left, static_cast<int>(left), patch, factors, out, status);
   if constexpr (K::kFixedOrder)
     if (lane == 0) shared.warp.written[warp] = written;
 }
 
 template <class K>
-__global__ void __launch_bounds__(kTilePixels, K::kFixedOrder ? 3 : 4)
+__global__ void __launch_bounds__(kTileThreads, 4)
     blend_backward_kernel(BackwardInput in, float* out, std::uint32_t stamp) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   auto& shared = *reinterpret_cast<BackwardShared<K>*>(shared_bytes);
   const bool is_first = blockIdx.x < in.tile_count;
-  if (!is_first && blockIdx.x - in.tile_count >= in.chunk_begin[in.tile_count]) return;
-  const unsigned tile = is_first ? blockIdx.x : in.tile_from_chunk[blockIdx.x - in.tile_count];
-  const unsigned chunk = is_first ? 0 : blockIdx.x - in.tile_count - in.chunk_begin[tile] + 1;
-  const unsigned begin = in.slot_begin[tile] + chunk * kChunk, end = min(begin + kChunk, in.slot_end[tile]);
+  if (!is_first && blockIdx.x - in.tile_count >= *in.chunk_count) return;
+  const Frame::Chunk chunk =
+      is_first ? Frame::Chunk{blockIdx.x, in.slot_begin[blockIdx.x]} : in.chunks[blockIdx.x - in.tile_count];
+  const unsigned tile = chunk.tile, begin = chunk.slot_begin, end = min(begin + kChunk, in.slot_end[tile]);
   if (begin >= end) return;
 
   const PixelPlace place(tile, in.columns, in.width, in.height);
-  const std::size_t checkpoint = is_first ? 0 : blockIdx.x - in.tile_count;
-  BackwardPixel pixel =
-      load_pixel<K>(in, place, is_first ? nullptr : in.checkpoint + checkpoint * in.checkpoint_stride);
+  const float* checkpoint =
+      is_first ? nullptr
+               : in.checkpoint + static_cast<std::size_t>(blockIdx.x - in.tile_count) * in.checkpoint_stride;
+  BackwardState state;
+#pragma unroll
+  for (int i = 0; i < kLanePixels; ++i) state.pixel[i] = load_pixel<K>(in, place, i, checkpoint);
   const Patch patch(place);
-  const PatchPixel in_patch;
-  shared.table[threadIdx.x / kWarp].dL_dchannels[Table::place_of_pixel(lane_index())] =
-      make_float4(pixel.dL_dchannel[0], pixel.dL_dchannel[1], pixel.dL_dchannel[2], pixel.dL_dchannel[3]);
+  const PatchPixels in_patch;
+  const Factors factors(state, &shared.table[threadIdx.x / kWarp].weight_q[0].x);
 
-  for (unsigned batch = begin; batch < end; batch += K::kBatch) {
-    const unsigned count = min(end - batch, static_cast<unsigned>(K::kBatch)), k = threadIdx.x;
-    if (k < count) {
+  constexpr unsigned kBatch = BackwardShared<K>::kBatch;
+  for (unsigned batch = begin; batch < end; batch += kBatch) {
+    const unsigned count = min(end - batch, kBatch);
+    for (unsigned k = threadIdx.x; k < count; k += kTileThreads) {
       const std::uint32_t gaussian = in.gaussian_from_slot[batch + k];
-      StagedSplat s = stage(in.splats, gaussian, in.log2_alpha_max);
-      s.limits.w = __uint_as_float(k);
-      shared.staged[k] = s;
+      shared.staged[k] = stage(in.splats, gaussian, in.log2_alpha_max);
       shared.place[k] = K::kFixedOrder ? in.emission_from_slot[batch + k] : gaussian;
     }
     __syncthreads();
-    replay_batch<K>(shared, count, patch, in_patch, in.log2_alpha_max, pixel, out, in.status);
-    const bool is_finished = __syncthreads_and(pixel.front == 0);
+    replay_batch<K>(shared, count, patch, in_patch, in.log2_alpha_max, factors, state, out, in.status);
+    const bool is_finished = __syncthreads_and(state.is_finished());
     if constexpr (K::kFixedOrder) store_block_sums<K>(shared, count, stamp, out);
     if (is_finished) break;
     if constexpr (K::kFixedOrder) __syncthreads();
@@ -328,7 +395,7 @@ __device__ SplatSums<K> sum_partials(const float* partial, std::uint32_t stamp, 
     const auto* value = reinterpret_cast<const float*>(part);
     if (__float_as_uint(value[K::kStamp]) != stamp) continue;
 #pragma unroll
-    for (int i = 0; i < K::kFields; ++i) sum.field[i] += value[i];
+    for (int i = 0; i < kFields; ++i) sum.field[i] += value[i];
   }
   return sum;
 }
@@ -346,7 +413,7 @@ __device__ SplatSums<K> sum_run(const float* partial, std::uint32_t stamp, TileB
     const int owner = __ffs(static_cast<int>(longs)) - 1;
     const unsigned begin = __shfl_sync(kAllLanes, run.begin, owner), end = __shfl_sync(kAllLanes, run.end, owner);
     const SplatSums<K> part = sum_partials<K>(partial, stamp, begin + lane_index(), end, kWarp);
-    for (int f = 0; f < K::kFields; ++f) {
+    for (int f = 0; f < kFields; ++f) {
       const float total = sum_over_warp(part.field[f]);
       if (lane_index() == owner) sum.field[f] = total;
     }
@@ -377,9 +444,9 @@ __global__ void __launch_bounds__(kSumThreads)
     sum = take_sums<K>(sums, i);
   if (i >= count) return;
   Splat g{{0, 0}, {0, 0, 0}, 0, {0, 0, 0, 0}};
-  if (is_seen) g = splat_gradient(splats[i].splat, sum);
+  if (is_seen) g = splat_gradient(splats, i, sum);
   store_splat(g, dL_dsplat, i);
-  if constexpr (K::kAbsolute) absolute[i] = Vec2f(sum.field[K::kAbsoluteField], sum.field[K::kAbsoluteField + 1]);
+  if constexpr (K::kAbsolute) absolute[i] = Vec2f(sum.field[kAbsoluteX], sum.field[kAbsoluteY]);
 }
 
 constexpr int kBackgroundThreads = 1024;
@@ -443,8 +510,8 @@ void CudaBackend::blend_backward_into(const Projection& projection, const TileBi
                          pointer(bins.emission_from_slot),
                          pointer(bins.slot_begin_from_tile),
                          pointer(frame.slot_end_from_tile),
-                         pointer(bins.chunk_begin_from_tile),
-                         pointer(bins.tile_from_chunk),
+                         pointer(frame.chunk_count),
+                         pointer(frame.chunks),
                          pointer(frame.color),
                          pointer(frame.transmittance),
                          pointer(frame.depth),
@@ -466,7 +533,7 @@ void CudaBackend::blend_backward_into(const Projection& projection, const TileBi
     constexpr int kSharedBytes = sizeof(BackwardShared<K>);
     check(cudaFuncSetAttribute(blend_backward_kernel<K>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
           "set aside shared memory");
-    blend_backward_kernel<K><<<blocks, kTilePixels, kSharedBytes, stream()>>>(in, pointer(sums_), sums_stamp_);
+    blend_backward_kernel<K><<<blocks, kTileThreads, kSharedBytes, stream()>>>(in, pointer(sums_), sums_stamp_);
     sums_are_pending_ = leaves_sums && !K::kFixedOrder;
     if (sums_are_pending_) return;
     sum_kernel<K><<<blocks_for(count, kSumThreads), kSumThreads, 0, stream()>>>(

@@ -9,7 +9,6 @@ namespace stipple {
 
 constexpr int kChunk = 256;  // slots
 constexpr int kTilePixels = 256;
-constexpr int kTileWarps = 8;
 
 // Of a checkpoint, each for every pixel of the tile: transmittance (negative when finished), red, green, blue,
 // and the depth when there is one.

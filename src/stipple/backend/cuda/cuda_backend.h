@@ -90,6 +90,11 @@ class CudaBackend : public Backend {
 
   std::shared_ptr<CudaContext> context_;
   Arena arena_;
+  struct {  // what CUB wants in bin for at most so much
+    std::size_t key_bytes = 0, count = 0;
+    BinRoom room;
+    std::size_t bytes = 0;
+  } scratch_;
   DeviceArray<StepStatus> status_;
   StepStatus* host_status_ = nullptr;          // pinned
   Projection::Totals* host_totals_ = nullptr;  // pinned

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What blend and blend_backward share: a tile is a block of 16 x 16 threads, a warp is 8 x 4 of its pixels.
+// What blend and blend_backward share. A tile is a block of four warps; a warp has a patch of 8 x 8 of its pixels, a lane
+// two of those, one above the other: what is read of a splat serves both, and reading is what there is most of.
 //
 // With log2(e) / 2 folded into the conic and log2(opacity) into the constant, alpha = 2^y where
 //
@@ -15,26 +16,36 @@
 namespace stipple {
 
 constexpr float kMinExponent = -7.9943534f;  // -log2(255)
-constexpr int kPatchWidth = 8, kPatchHeight = 4;  // of a warp's pixels
+constexpr int kPatch = 8;                       // pixels a side
+constexpr int kTileThreads = 128, kTileWarps = 4;
+constexpr int kLanePixels = 2;
 
+// A thread's pixels.
 struct PixelPlace {
-  int x, y;
-  bool is_inside;  // the picture
-  unsigned at;     // in a plane
+  int x, y[kLanePixels];
+  bool is_inside[kLanePixels];  // the picture
+  unsigned at[kLanePixels];     // in a plane
+  int in_tile[kLanePixels];     // in checkpoints
 
   __device__ PixelPlace(unsigned tile, int columns, int width, int height) {
     const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_index();
-    x = static_cast<int>(tile) % columns * M::tile_size_px + warp % 2 * kPatchWidth + lane % kPatchWidth;
-    y = static_cast<int>(tile) / columns * M::tile_size_px + warp / 2 * kPatchHeight + lane / kPatchWidth;
-    is_inside = x < width && y < height;
-    at = static_cast<unsigned>(y) * static_cast<unsigned>(width) + static_cast<unsigned>(x);
+    x = static_cast<int>(tile) % columns * M::tile_size_px + warp % 2 * kPatch + lane % kPatch;
+#pragma unroll
+    for (int i = 0; i < kLanePixels; ++i) {
+      y[i] = static_cast<int>(tile) / columns * M::tile_size_px + warp / 2 * kPatch + pixel_of(lane, i) / kPatch;
+      is_inside[i] = x < width && y[i] < height;
+      at[i] = static_cast<unsigned>(y[i]) * static_cast<unsigned>(width) + static_cast<unsigned>(x);
+      in_tile[i] = warp * kPatch * kPatch + pixel_of(lane, i);
+    }
   }
+
+  static __device__ int pixel_of(int lane, int i) { return i * kWarp + lane; }  // in the patch, row by row
 };
 
 // A splat as a tile keeps it in shared memory; 48 bytes.
 struct StagedSplat {
   float4 shape;   // mean x, mean y, a, b
-  float4 limits;  // c, log2 opacity, largest exponent, the Gaussian's index (its bits)
+  float4 limits;  // c, log2 opacity, largest exponent, nothing
   float4 color;   // red, green, blue, depth
 };
 
@@ -45,35 +56,45 @@ __device__ inline StagedSplat stage(const ProjectedSplat* splats, unsigned gauss
   const float log2_opacity = reinterpret_cast<const float*>(from + 3)[1];
   StagedSplat s;
   s.shape = make_float4(p.x, p.y, -0.5f * kLog2E * p.z, -kLog2E * p.w);
-  s.limits = make_float4(-0.5f * kLog2E * q.x, log2_opacity, fminf(log2_opacity, log2_alpha_max),
-                         __uint_as_float(gaussian));
+  s.limits = make_float4(-0.5f * kLog2E * q.x, log2_opacity, fminf(log2_opacity, log2_alpha_max), 0);
   s.color = make_float4(q.z, q.w, r.x, r.y);
   return s;
 }
 
 // A splat as one warp sees it: y as a polynomial of the place in the warp's own patch of pixels, counted from its
-// middle, so that a pixel's powers are constants.
+// middle. 48 bytes, of which 40 are read for every pixel.
 struct PatchSplat {
-  float4 line;   // y = line.x + line.y x + line.z y + ..., largest exponent
-  float4 curve;  // ... + curve.x x^2 + curve.y x y + curve.z y^2, the Gaussian's index or whatever else belongs to it
-  float4 color;  // red, green, blue, depth
+  float4 line;       // y = line.x + line.y x + line.z y + ..., largest exponent
+  float4 curve_red;  // ... + curve.x x^2 + curve.y x y + curve.z y^2; red
+  float2 green_blue;
+  float depth;
+  float unused;
 };
 
-struct PatchPixel {  // the powers
-  float x, y, xx, xy, yy;
+struct PatchPixels {  // where a lane's are
+  float x, xx, y[kLanePixels];
 
-  __device__ PatchPixel() {
-    x = static_cast<float>(lane_index() % kPatchWidth) - 0.5f * (kPatchWidth - 1);
-    y = static_cast<float>(lane_index() / kPatchWidth) - 0.5f * (kPatchHeight - 1);
+  __device__ PatchPixels() {
+    constexpr float kMiddle = 0.5f * (kPatch - 1);
+    x = static_cast<float>(lane_index() % kPatch) - kMiddle;
     xx = x * x;
-    xy = x * y;
-    yy = y * y;
+#pragma unroll
+    for (int i = 0; i < kLanePixels; ++i)
+      y[i] = static_cast<float>(PixelPlace::pixel_of(lane_index(), i) / kPatch) - kMiddle;
   }
 };
 
-__device__ inline float exponent(const PatchSplat& s, const PatchPixel& p) {
-  const float linear = fmaf(s.line.z, p.y, fmaf(s.line.y, p.x, s.line.x));
-  return fmaf(s.curve.x, p.xx, fmaf(s.curve.y, p.xy, fmaf(s.curve.z, p.yy, linear)));
+// What the lane's pixels have in common.
+struct ColumnTerms {
+  float constant, slope;
+
+  __device__ ColumnTerms(const PatchSplat& s, const PatchPixels& p)
+      : constant(fmaf(s.curve_red.x, p.xx, fmaf(s.line.y, p.x, s.line.x))),
+        slope(fmaf(s.curve_red.y, p.x, s.line.z)) {}
+};
+
+__device__ inline float exponent(const PatchSplat& s, const ColumnTerms& t, float y) {
+  return fmaf(y, fmaf(s.curve_red.z, y, t.slope), t.constant);
 }
 
 __device__ inline float exp2_of(float y) {
@@ -82,21 +103,21 @@ __device__ inline float exp2_of(float y) {
   return result;
 }
 
-// A warp's patch of pixels: 8 x 4 of them about this middle.
+// A warp's patch of pixels, by its middle.
 struct Patch {
   float x, y;
 
   __device__ explicit Patch(const PixelPlace& place) {
-    x = __shfl_sync(kAllLanes, static_cast<float>(place.x), 0) + 0.5f * kPatchWidth;
-    y = __shfl_sync(kAllLanes, static_cast<float>(place.y), 0) + 0.5f * kPatchHeight;
+    x = __shfl_sync(kAllLanes, static_cast<float>(place.x), 0) + 0.5f * kPatch;
+    y = __shfl_sync(kAllLanes, static_cast<float>(place.y[0]), 0) + 0.5f * kPatch;
   }
 
   // Whether the splat may be drawn in it: the largest exponent within it. That is at the mean, or on one of the
   // two edges that face it. There is some slack, so that rounding never loses a pixel.
   __device__ bool meets(const StagedSplat& s) const {
-    constexpr float kHalfWidth = 0.5f * (kPatchWidth - 1), kHalfHeight = 0.5f * (kPatchHeight - 1);
+    constexpr float kHalf = 0.5f * (kPatch - 1);
     const float a = s.shape.z, b = s.shape.w, c = s.limits.x, dx = x - s.shape.x, dy = y - s.shape.y;
-    const float low_x = dx - kHalfWidth, high_x = dx + kHalfWidth, low_y = dy - kHalfHeight, high_y = dy + kHalfHeight;
+    const float low_x = dx - kHalf, high_x = dx + kHalf, low_y = dy - kHalf, high_y = dy + kHalf;
     const float near_x = fminf(fmaxf(0, low_x), high_x), near_y = fminf(fmaxf(0, low_y), high_y);
     const float on_side = fminf(fmaxf(__fdividef(-0.5f * b * near_x, c), low_y), high_y);
     const float on_top = fminf(fmaxf(__fdividef(-0.5f * b * near_y, a), low_x), high_x);
@@ -116,21 +137,31 @@ struct Patch {
     p.line.y = fmaf(b, dy, __fmul_rn(2, a_dx));
     p.line.z = fmaf(2, c_dy, b_dx);
     p.line.w = s.limits.z;
-    p.curve = make_float4(a, b, c, s.limits.w);
-    p.color = s.color;
+    p.curve_red = make_float4(a, b, c, s.color.x);
+    p.green_blue = make_float2(s.color.y, s.color.z);
+    p.depth = s.color.w;
     return p;
   }
 };
 
-// Of 32 staged splats, those that reach the patch, one after the other into `list`; how many. Lane k looks at splat k.
-__device__ inline int list_reaching(const StagedSplat* staged, unsigned count, const Patch& patch, PatchSplat* list) {
+// Of 32 staged splats, those that reach the patch, one after the other into `list`; which, as a bit each. Lane k looks
+// at splat k, and is told its place in the list.
+__device__ inline unsigned list_reaching(const StagedSplat* staged, unsigned count, const Patch& patch, PatchSplat* list,
+                                         int& place) {
   const unsigned lane = static_cast<unsigned>(lane_index());
   const StagedSplat& s = staged[min(lane, count - 1)];
   const bool reaches = lane < count && patch.meets(s);
   const unsigned reaching = __ballot_sync(kAllLanes, reaches);
-  if (reaches) list[__popc(reaching & ((1u << lane) - 1))] = patch.see(s);
+  place = reaches ? __popc(reaching & ((1u << lane) - 1)) : -1;
+  if (reaches) list[place] = patch.see(s);
   __syncwarp();
-  return __popc(reaching);
+  return reaching;
+}
+
+__device__ inline float reciprocal(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
 }
 
 }  // namespace stipple

@@ -49,13 +49,23 @@ struct SummedGradients {
 
   __device__ TakenGradient take(unsigned i) const {
     const SplatSums<K> sum = take_sums<K>(sums, i);
-    const Splat dL = splat_gradient(splats[i].splat, sum);
-    if constexpr (K::kAbsolute) return {dL, Vec2f(sum.field[K::kAbsoluteField], sum.field[K::kAbsoluteField + 1])};
+    const Splat dL = splat_gradient(splats, i, sum);
+    if constexpr (K::kAbsolute) return {dL, Vec2f(sum.field[kAbsoluteX], sum.field[kAbsoluteY])};
     return {dL, dL.mean_px};
   }
 };
 
 __device__ inline float4 load4(const float* from, std::size_t i) { return reinterpret_cast<const float4*>(from)[i]; }
+
+// Asks for a warp's 32 rows of kRow floats, a line of memory for each float of a row: they are needed much later, and
+// waiting for one array after the other is most of what there is to do here.
+template <int kRow>
+__device__ void prefetch_rows(const AdamArrays& arrays, std::size_t first) {
+  const std::size_t floats = first * kRow;
+  for (int line = lane_index(); line < kRow; line += kWarp)
+    for (const float* array : {arrays.value, arrays.first_moment, arrays.second_moment})
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(array + floats + kWarp * line));
+}
 
 // Adam over a warp's 32 rows of kRow floats, four floats a lane. gradient(at, value) and rate(place in the row) are
 // functions, at counting the warp's floats. Several vectors are on their way at once: it is all waiting for memory.
@@ -142,6 +152,13 @@ __global__ void __launch_bounds__(kThreads, 4)
   const unsigned drawn = __ballot_sync(kAllLanes, is_drawn);
   const unsigned active = adam.visible_only ? drawn : __ballot_sync(kAllLanes, i < g.count);
   if (active == 0) return;
+  if (active == kAllLanes) {
+    prefetch_rows<4>(arrays.rotation, first);
+    prefetch_rows<3>(arrays.mean, first);
+    prefetch_rows<3>(arrays.log_scale, first);
+    prefetch_rows<1>(arrays.logit_opacity, first);
+    prefetch_rows<CoefficientRows<kDegree>::kFloats>(arrays.sh, first);
+  }
   GaussianGradient d;
   M::HarmonicBasis basis;
   if (drawn) scratch.rows.load(g.sh + first * scratch.rows.kFloats, drawn);

@@ -6,23 +6,21 @@
 
 namespace stipple {
 
-enum Field { kRed, kGreen, kBlue, kM0, kMx, kMy, kMxx, kMxy, kMyy, kPlainFields };
+// Three groups of four, each of which a lane has together: a colour, two of the six moments, and one more.
+enum Field { kRed, kM0, kMx, kDepthSum, kGreen, kMy, kMxx, kAbsoluteX, kBlue, kMxy, kMyy, kAbsoluteY, kFields };
 
 // Which gradients there are, and which are wanted.
 template <bool kWithDepth, bool kWithAlpha, bool kWithAbsolute, bool kInFixedOrder>
 struct GradientKind {
   static constexpr bool kDepth = kWithDepth, kAlpha = kWithAlpha, kAbsolute = kWithAbsolute, kFixedOrder = kInFixedOrder;
-  static constexpr int kBatch = kFixedOrder ? 64 : 128;  // splats between two meetings of the block
-  static constexpr int kDepthField = kPlainFields;
-  static constexpr int kAbsoluteField = kPlainFields + kDepth;  // and the next
-  static constexpr int kFields = kPlainFields + kDepth + 2 * kAbsolute;
-  static constexpr int kStamp = kFields;  // in a pair's sums: says that they are this pass's
-  static constexpr int kStride = (kFields + kFixedOrder + 3) / 4 * 4;
+  // In a pair's sums, this says that they are this pass's.
+  static constexpr int kStamp = kAbsolute ? kFields + 0 : kAbsoluteY + 0;
+  static constexpr int kStride = kFixedOrder && kAbsolute ? kFields + 4 : kFields + 0;
 };
 
 template <class K>
 struct SplatSums {
-  float field[K::kFields] = {};
+  float field[kFields] = {};
 };
 
 // Every Gaussian's own sums, which are zero again afterwards.
@@ -37,20 +35,23 @@ __device__ SplatSums<K> take_sums(float* sums, unsigned i) {
     at[k] = make_float4(0, 0, 0, 0);
   }
 #pragma unroll
-  for (int f = 0; f < K::kFields; ++f) sum.field[f] = reinterpret_cast<const float*>(part)[f];
+  for (int f = 0; f < kFields; ++f) sum.field[f] = reinterpret_cast<const float*>(part)[f];
   return sum;
 }
 
 // The conic multiplied in.
 template <class K>
-__device__ Splat splat_gradient(const Splat& s, const SplatSums<K>& sum) {
+__device__ Splat splat_gradient(const ProjectedSplat* splats, unsigned i, const SplatSums<K>& sum) {
+  const auto* from = reinterpret_cast<const float4*>(splats + i);
+  const float4 head = from[0], next = from[1];
+  const Vec3f conic(head.z, head.w, next.x);
   const float* f = sum.field;
   Splat g;
   // dx here is pixel - mean, the opposite of d in math/blending.glsl.
-  g.mean_px = Vec2f(s.conic.x * f[kMx] + s.conic.y * f[kMy], s.conic.y * f[kMx] + s.conic.z * f[kMy]);
+  g.mean_px = Vec2f(conic.x * f[kMx] + conic.y * f[kMy], conic.y * f[kMx] + conic.z * f[kMy]);
   g.conic = Vec3f(-0.5f * f[kMxx], -f[kMxy], -0.5f * f[kMyy]);
-  g.opacity = f[kM0] / s.opacity;
-  g.channels = Vec4f(f[kRed], f[kGreen], f[kBlue], K::kDepth ? f[K::kDepthField] : 0.0f);
+  g.opacity = f[kM0] / next.y;
+  g.channels = Vec4f(f[kRed], f[kGreen], f[kBlue], K::kDepth ? f[kDepthSum] : 0.0f);
   return g;
 }
 
