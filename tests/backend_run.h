@@ -3,10 +3,14 @@
 // A backend at work in a test, and the same inputs for the reference renderer.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "stipple/backend/backend.h"
+#include "stipple/core/random.h"
 #include "tests/reference_render.h"
 
 namespace stipple {
@@ -66,6 +70,65 @@ inline std::unique_ptr<Backend> make_test_backend(const std::string& test_name) 
 #define STIPPLE_SKIP_UNUSABLE(name)                                                           \
   if (const std::string why = stipple::why_unusable(stipple::plain_name(name)); !why.empty()) \
   GTEST_SKIP() << (name) << ": " << why
+
+// For tests that hold a backend to the CPU's.
+inline std::vector<std::string> backends_besides_cpu() {
+  std::vector<std::string> names = backend_names();
+  std::erase(names, "cpu");
+  return names;
+}
+
+inline std::vector<float> random_values(std::size_t n, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<float> values(n);
+  for (float& v : values) v = random.uniform(-1, 1);
+  return values;
+}
+
+inline FrameGradient random_gradient(Device& device, const View& view, bool with_alpha = true) {
+  std::size_t n = static_cast<std::size_t>(view.camera.width_px) * view.camera.height_px;
+  FrameGradient g;
+  g.color.upload(device, random_values(3 * n, 1));
+  if (with_alpha) g.alpha.upload(device, random_values(n, 2));
+  if (view.options.depth != DepthOutput::kNone) g.depth.upload(device, random_values(n, 3));
+  return g;
+}
+
+inline std::vector<std::uint8_t> random_picture(const Camera& camera, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::uint8_t> bytes(3u * camera.width_px * camera.height_px);
+  for (auto& b : bytes) b = static_cast<std::uint8_t>(random.below(256));
+  return bytes;
+}
+
+template <class T>
+const float* floats(const std::vector<T>& v) {
+  return reinterpret_cast<const float*>(v.data());
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+inline bool same_bits(const Gaussians& a, const Gaussians& b) {
+  bool same = a.sh_degree == b.sh_degree;
+  for_each_parameter([&](int, const auto& x, const auto& y) { same = same && same_bits(x, y); }, a, b);
+  return same;
+}
+
+// The length of the difference as a share of the length of b.
+template <class T>
+double relative_difference(const std::vector<T>& a, const std::vector<T>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()) * sizeof(T) / sizeof(float); ++i) {
+    const auto x = static_cast<double>(floats(a)[i]), y = static_cast<double>(floats(b)[i]);
+    error += (x - y) * (x - y);
+    norm += y * y;
+  }
+  return error == 0 ? 0 : std::sqrt(error / norm);
+}
 
 struct Gradients {
   SplatGradient splat;

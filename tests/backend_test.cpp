@@ -23,37 +23,11 @@ class BackendTest : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(, BackendTest, testing::ValuesIn(test_backend_names()),
                          [](const auto& name) { return name.param; });
 
-std::vector<float> random_values(std::size_t n, std::uint64_t seed) {
-  Random random(seed);
-  std::vector<float> values(n);
-  for (float& v : values) v = random.uniform(-1, 1);
-  return values;
-}
-
-FrameGradient random_gradient(Device& device, const View& view, bool with_alpha = true) {
-  std::size_t n = static_cast<std::size_t>(view.camera.width_px) * view.camera.height_px;
-  FrameGradient g;
-  g.color.upload(device, random_values(3 * n, 1));
-  if (with_alpha) g.alpha.upload(device, random_values(n, 2));
-  if (view.options.depth != DepthOutput::kNone) g.depth.upload(device, random_values(n, 3));
-  return g;
-}
-
-template <class T>
-const float* floats(const std::vector<T>& v) {
-  return reinterpret_cast<const float*>(v.data());
-}
-
 template <class T>
 bool all_finite(const std::vector<T>& v) {
   for (std::size_t i = 0; i < v.size() * sizeof(T) / sizeof(float); ++i)
     if (!std::isfinite(floats(v)[i])) return false;
   return true;
-}
-
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
 // All numbers a forward and backward pass gives.
@@ -459,10 +433,7 @@ TEST_P(BackendTest, TheSameBitsForAnyNumberOfThreads) {
     Rendering run(GetParam(), g, view);
     result = everything(run, view);
     LossTarget target;
-    std::vector<std::uint8_t> bytes(3u * 245 * 136);
-    Random random(51);
-    for (auto& b : bytes) b = static_cast<std::uint8_t>(random.below(256));
-    target.color.upload(*run.backend, bytes);
+    target.color.upload(*run.backend, random_picture(view.camera, 51));
     AdamMoments moments{zeros_like(*run.backend, run.gaussians), zeros_like(*run.backend, run.gaussians)};
     for (int step = 1; step <= 3; ++step) {
       run.render(view);

@@ -82,7 +82,8 @@ check "half a step is a misuse" one_line_with "whole number"
 check "a full standard output fails" status_is 1
 run render out/model.ply --camera out/camera.json -o x.png --backend abacus
 check "an unknown backend fails" status_is 1
-check "an unknown backend: those there are are named" one_line_with "it has cpu"
+check "an unknown backend: those there are are named" one_line_with "it has "
+check "an unknown backend: the cpu is always there" tells "cpu"
 head -c 3000 out/model.ply >short.ply
 run info short.ply
 check "a truncated model fails" status_is 1
@@ -91,7 +92,23 @@ check "failures leave nothing half written" [ -z "$(ls | grep -E 'x\.png|\.part|
 run fit out/result.png -o out/result.png --steps 1
 check "an output folder that is a file fails" status_is 1
 run devices
+check "devices succeeds" status_is 0
 check "devices lists the cpu" says "cpu:"
+if says "cuda:"; then  # in a build with CUDA, as on a machine without a GPU
+  CUDA_VISIBLE_DEVICES="" run devices
+  check "devices succeeds without a GPU" status_is 0
+  check "devices says that there is no GPU" grep -qxF "cuda: no CUDA device" stdout
+  check "devices lists the cpu beside it" says "cpu:"
+  CUDA_VISIBLE_DEVICES="" run render out/model.ply --camera out/camera.json -o x.png --backend cuda
+  check "a backend without its device fails" status_is 1
+  check "a backend without its device says why" one_line_with "no CUDA device"
+  check "a backend without its device draws nothing" [ ! -e x.png ]
+  CUDA_VISIBLE_DEVICES="" run render out/model.ply --camera out/camera.json -o best.png --backend best
+  check "best is then another" status_is 0
+else
+  run render out/model.ply --camera out/camera.json -o x.png --backend cuda
+  check "a build without CUDA says so" one_line_with "this build has no backend 'cuda'"
+fi
 
 timeout -s KILL 120 "$stipple" fit --builtin --gaussians 500 --steps 1000000 -o stopped >stdout 2>stderr &
 pid=$!

@@ -65,7 +65,7 @@ check "a run without a model: it says so" one_line_with "other: there is no mode
 run eval run -o nowhere/sheet.png
 check "a sheet that cannot be written fails" one_line_with "nowhere/sheet.png"
 run eval run --backend abacus
-check "an unknown backend fails" one_line_with "it has cpu"
+check "an unknown backend fails" one_line_with "this build has no backend 'abacus'"
 mv scene moved
 run eval run
 check "a scene that was moved fails" status_is 1

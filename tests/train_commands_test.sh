@@ -15,6 +15,7 @@ check "held-out views are scored" says "held-out views"
 check "the log has a line every 100 steps" [ "$(wc -l <whole/log.jsonl)" = 4 ]
 check "the log has what it should" grep -q '"step":100,"seconds":.*"loss":.*"psnr":.*"gaussians":.*"ms":{.*"blend"' whole/log.jsonl
 check "metrics have views" grep -q '"name": "0001.png"' whole/metrics.json
+check "metrics have the memory of a device" grep -q '"peak_device_bytes": [0-9]' whole/metrics.json
 check "options have every option" grep -q '"grow_gradient": 0.0002' whole/options.json
 started=$(date +%s%3N)
 run train scene -o again --eval $options

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "stipple/core/parallel.h"
 #include "stipple/io/image_file.h"
@@ -11,6 +10,7 @@
 #include "stipple/scene/save_scene.h"
 #include "stipple/synth/synth.h"
 #include "stipple/train/trainer.h"
+#include "tests/backend_run.h"
 #include "tests/faulty_backend.h"
 #include "tests/limited_backend.h"
 
@@ -57,28 +57,29 @@ TrainOptions quick(Strategy strategy) {
   return o;
 }
 
-bool same_bits(const Gaussians& a, const Gaussians& b) {
-  bool same = a.size() == b.size() && a.sh_degree == b.sh_degree;
-  for_each_parameter(
-      [&](int, const auto& x, const auto& y) {
-        same = same && x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(x[0])) == 0;
-      },
-      a, b);
-  return same;
-}
-
-Gaussians train(const TrainOptions& options) {
-  auto backend = make_backend("cpu");
+Gaussians train(const TrainOptions& options, const std::string& on = "cpu") {
+  auto backend = make_backend(on);
   Trainer trainer(*backend, small_scene(), options);
   while (!trainer.done()) trainer.step();
   return trainer.gaussians();
 }
 
-class TrainingTest : public testing::TestWithParam<Strategy> {};
+std::string name_of(Strategy strategy) { return strategy == Strategy::kAdc ? "adc" : "mcmc"; }
+
+class TrainingTest : public testing::TestWithParam<std::tuple<std::string, Strategy>> {
+ protected:
+  void SetUp() override { STIPPLE_SKIP_UNUSABLE(backend_name()); }
+  static std::string backend_name() { return std::get<0>(GetParam()); }
+  static Strategy strategy() { return std::get<1>(GetParam()); }
+};
+
+std::string run_name(const testing::TestParamInfo<TrainingTest::ParamType>& run) {
+  return std::get<0>(run.param) + "_" + name_of(std::get<1>(run.param));
+}
 
 TEST_P(TrainingTest, ReducesTheLossAndGrows) {
-  auto backend = make_backend("cpu");
-  Trainer trainer(*backend, small_scene(), quick(GetParam()));
+  auto backend = make_backend(backend_name());
+  Trainer trainer(*backend, small_scene(), quick(strategy()));
   double early = 0, late = 0;
   std::size_t count = 0;
   while (!trainer.done()) {
@@ -94,24 +95,24 @@ TEST_P(TrainingTest, ReducesTheLossAndGrows) {
 }
 
 TEST_P(TrainingTest, TheSameSeedGivesTheSameBitsForAnyNumberOfThreads) {
-  TrainOptions o = quick(GetParam());
+  TrainOptions o = quick(strategy());
   o.stop_at = 120;
   o.random_background = true;
   Gaussians one, two;
-  with_threads(1, [&] { one = train(o); });
-  with_threads(2, [&] { two = train(o); });
+  with_threads(1, [&] { one = train(o, backend_name()); });
+  with_threads(2, [&] { two = train(o, backend_name()); });
   EXPECT_TRUE(same_bits(one, two));
   o.seed = 2;
-  EXPECT_FALSE(same_bits(one, train(o)));
+  EXPECT_FALSE(same_bits(one, train(o, backend_name())));
 }
 
 TEST_P(TrainingTest, ResumingGivesTheSameBits) {
-  TrainOptions o = quick(GetParam());
+  TrainOptions o = quick(strategy());
   o.stop_at = 160;
   o.random_background = true;
-  const Gaussians whole = train(o);
+  const Gaussians whole = train(o, backend_name());
   TestFolder folder;
-  auto backend = make_backend("cpu");
+  auto backend = make_backend(backend_name());
   {
     Trainer first(*backend, small_scene(), o);
     for (int i = 0; i < 77; ++i) first.step();
@@ -124,10 +125,37 @@ TEST_P(TrainingTest, ResumingGivesTheSameBits) {
   EXPECT_TRUE(same_bits(whole, second.gaussians()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Train, TrainingTest, testing::Values(Strategy::kAdc, Strategy::kMcmc),
-                         [](const auto& strategy) {
-                           return strategy.param == Strategy::kAdc ? "adc" : "mcmc";
-                         });
+INSTANTIATE_TEST_SUITE_P(Train, TrainingTest,
+                         testing::Combine(testing::ValuesIn(backend_names()),
+                                          testing::Values(Strategy::kAdc, Strategy::kMcmc)),
+                         run_name);
+
+// Rounding decides which Gaussians a run splits, but not how well it ends.
+class QualityTest : public TrainingTest {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QualityTest);
+
+double psnr_after(int steps, Strategy strategy, const std::string& on) {
+  TrainOptions o = quick(strategy);
+  o.steps = steps;
+  auto backend = make_backend(on);
+  Trainer trainer(*backend, small_scene(), o);
+  constexpr int kLast = 50;  // five rounds of all views
+  double psnr = 0;
+  while (!trainer.done()) {
+    const StepReport r = trainer.step();
+    if (r.step > steps - kLast) psnr += r.psnr / kLast;
+  }
+  return psnr;
+}
+
+TEST_P(QualityTest, IsTheCpus) {
+  EXPECT_NEAR(psnr_after(400, strategy(), backend_name()), psnr_after(400, strategy(), "cpu"), 0.3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Train, QualityTest,
+                         testing::Combine(testing::ValuesIn(backends_besides_cpu()),
+                                          testing::Values(Strategy::kAdc, Strategy::kMcmc)),
+                         run_name);
 
 TEST(Checkpoint, BrokenOnesAreRefusedAndLeaveTheTrainerAlone) {
   TestFolder folder;
@@ -219,13 +247,27 @@ TEST(Memory, WhereThereIsEnoughNothingChanges) {
   }
 }
 
+TEST(Memory, AnArrayWithoutRoomIsEmpty) {
+  LimitedBackend backend(1000);
+  DeviceArray<float> array(backend, std::vector<float>(100, 1.0f));
+  EXPECT_THROW(array.resize(backend, 1000), OutOfMemory);
+  EXPECT_TRUE(array.empty());
+  EXPECT_TRUE(array.download(backend).empty());
+  array.resize_zero(backend, 100);
+  EXPECT_EQ(array.download(backend), std::vector<float>(100, 0.0f));
+}
+
 TEST(Memory, TooLittleForAPictureIsRefused) {
   LimitedBackend backend(1000);
   EXPECT_THROW(Trainer(backend, small_scene(), quick(Strategy::kAdc)), OutOfMemory);
 }
 
 // Wherever memory ends, nothing is changed by halves: with more of it the run goes on to the same bits.
-TEST_P(TrainingTest, RunningOutOfMemoryLosesNothing) {
+class MemoryTest : public testing::TestWithParam<Strategy> {};
+INSTANTIATE_TEST_SUITE_P(, MemoryTest, testing::Values(Strategy::kAdc, Strategy::kMcmc),
+                         [](const auto& strategy) { return name_of(strategy.param); });
+
+TEST_P(MemoryTest, RunningOutOfItLosesNothing) {
   TrainOptions o = quick(GetParam());
   o.stop_at = 120;
   const Gaussians whole = train(o);

@@ -133,7 +133,8 @@ void add_eval(CLI::App& app) {
                       "renders beside photos, as .png; contact_sheet.png in the run's folder if not given");
   command->add_flag("--train", a->train, "the training views instead of the test views");
   command->add_flag("--json", a->json, "print the scores as JSON");
-  command->add_option("--backend", a->backend, "cpu or best")->capture_default_str();
+  command->add_option("--backend", a->backend, "cuda, cpu, or best: the first that works here")
+      ->capture_default_str();
   command->callback([a] { run_eval(*a); });
 }
 

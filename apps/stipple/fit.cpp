@@ -108,7 +108,8 @@ void add_fit(CLI::App& app) {
   command->add_option("--seed", a->options.seed, "of the random start")
       ->check(whole_number(0, INT64_MAX))
       ->capture_default_str();
-  command->add_option("--backend", a->backend, "cpu or best")->capture_default_str();
+  command->add_option("--backend", a->backend, "cuda, cpu, or best: the first that works here")
+      ->capture_default_str();
   command->callback([a] { run_fit(*a); });
 }
 

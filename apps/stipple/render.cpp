@@ -115,7 +115,8 @@ void add_render(CLI::App& app) {
   for (CLI::Option* option : {depth, inverse, alpha}) option->excludes(path);
   command->add_option("--background", a->background, "red,green,blue, each 0 to 1")->capture_default_str();
   command->add_flag("--antialiased", a->antialiased, "dim splats that are smaller than a pixel");
-  command->add_option("--backend", a->backend, "cpu or best")->capture_default_str();
+  command->add_option("--backend", a->backend, "cuda, cpu, or best: the first that works here")
+      ->capture_default_str();
   command->callback([a] { run_render(*a); });
 }
 

@@ -118,12 +118,13 @@ void RunWriter::add(const Evaluation& evaluation, int step, std::size_t gaussian
   evaluations_.push_back(std::move(e));
 }
 
-void RunWriter::save_metrics(int step, std::size_t gaussian_count) const {
+void RunWriter::save_metrics(int step, std::size_t gaussian_count, const Backend& backend) const {
   ordered_json out;
   out["steps"] = step;
   out["gaussians"] = gaussian_count;
   out["seconds"] = seconds_;
   out["peak_memory_bytes"] = peak_memory_bytes();
+  out["peak_device_bytes"] = backend.peak_used_bytes();
   out["evaluations"] = evaluations_;
   save(folder_ / "metrics.json", out);
 }

@@ -26,7 +26,7 @@ class RunWriter {
   void write_line();  // of the steps since the last
 
   void add(const Evaluation& evaluation, int step, std::size_t gaussian_count);
-  void save_metrics(int step, std::size_t gaussian_count) const;
+  void save_metrics(int step, std::size_t gaussian_count, const Backend& backend) const;
 
   double seconds() const { return seconds_; }  // of training, in all parts of the run
 

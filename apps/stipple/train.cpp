@@ -196,7 +196,7 @@ class TrainingRun {
   }
 
   void save_metrics() const {
-    writer_.save_metrics(trainer_.steps_done(), trainer_.device_gaussians().size());
+    writer_.save_metrics(trainer_.steps_done(), trainer_.device_gaussians().size(), *backend_);
   }
 
   void finish() {

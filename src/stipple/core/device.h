@@ -54,7 +54,8 @@ class DeviceArray {
   // are resized every frame settle.
   void resize(Device& device, std::size_t n) {
     if (n > capacity_ || !memory_) {
-      memory_.reset();  // first, so that the old and the new block never exist together
+      memory_.reset();        // first, so that the old and the new block never exist together
+      size_ = capacity_ = 0;  // and stay so where there is no room
       memory_ = device.allocate(n * sizeof(T));
       capacity_ = n;
     }

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step in one call is its stages one after the other, whatever a backend does to be faster at it; and what
+// comes out of it depends on nothing but what goes in.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/backend_run.h"
+#include "tests/conformance_scenes.h"
+
+namespace stipple {
+namespace {
+
+// A view of Gaussians with a photo of noise.
+struct Exercise {
+  Gaussians gaussians;
+  View view;
+  TrainStep what;
+  bool has_weights = false;
+};
+
+Exercise exercise(const Gaussians& gaussians, const Camera& camera) {
+  Exercise e{gaussians, {camera, {.background = {0.1f, 0.3f, 0.6f}}}, {}, false};
+  e.what.ssim_weight = 0.2f;
+  e.what.adam = {.mean = 1e-3f,
+                 .log_scale = 5e-3f,
+                 .rotation = 1e-3f,
+                 .logit_opacity = 0.05f,
+                 .sh_base = 2.5e-3f,
+                 .sh_rest = 1e-4f};
+  return e;
+}
+
+// What a step may do differently: plain, and with everything that can be asked for.
+std::vector<Exercise> exercises() {
+  Exercise plain = exercise(random_cloud(3000, 3, 80), looking_down_z(160, 120, 140));
+  for (std::size_t i = 700; i < 900; ++i) plain.gaussians.mean[i].z = -100;  // some are not seen
+  Exercise full = plain;
+  full.view.options.antialiased = true;
+  full.what.absolute_gradients = true;
+  full.what.noise = 1e-3f;
+  full.what.noise_seed = 9;
+  full.what.adam.visible_only = true;
+  full.what.adam.opacity_penalty = full.what.adam.scale_penalty = 0.01f;
+  full.has_weights = true;
+  return {plain, full};
+}
+
+struct Training {
+  TrainState state;
+  LossTarget target;
+
+  Training(Backend& backend, const Exercise& e) {
+    state.gaussians = upload(backend, e.gaussians);
+    state.moments = {zeros_like(backend, state.gaussians), zeros_like(backend, state.gaussians)};
+    state.statistics.sum.resize_zero(backend, e.gaussians.size());
+    target.color.upload(backend, random_picture(e.view.camera, 81));
+    if (!e.has_weights) return;
+    std::vector<float> weight(target.color.size() / 3, 1.0f);
+    for (std::size_t i = 0; i < weight.size(); i += 5) weight[i] = 0.25f * static_cast<float>(i % 4);
+    target.weight.upload(backend, weight);
+  }
+};
+
+struct Result {
+  TrainOutcome outcome;
+  Gaussians gaussians, first, second;
+  std::vector<Vec2f> statistics;
+
+  Result(const Backend& backend, const TrainOutcome& from_outcome, const TrainState& state)
+      : outcome(from_outcome),
+        gaussians(download(backend, state.gaussians)),
+        first(download(backend, state.moments.first)),
+        second(download(backend, state.moments.second)),
+        statistics(state.statistics.sum.download(backend)) {}
+};
+
+void expect_same_state(const Result& a, const Result& b) {
+  EXPECT_TRUE(same_bits(a.gaussians, b.gaussians));
+  EXPECT_TRUE(same_bits(a.first, b.first));
+  EXPECT_TRUE(same_bits(a.second, b.second));
+  EXPECT_TRUE(same_bits(a.statistics, b.statistics));
+}
+
+void expect_same(const Result& a, const Result& b) {
+  EXPECT_EQ(a.outcome.is_finite, b.outcome.is_finite);
+  EXPECT_EQ(a.outcome.loss.total, b.outcome.loss.total);
+  EXPECT_EQ(a.outcome.loss.mean_squared_error, b.outcome.loss.mean_squared_error);
+  expect_same_state(a, b);
+}
+
+void expect_close(const Result& a, const Result& b, double tolerance) {
+  EXPECT_EQ(a.outcome.is_finite, b.outcome.is_finite);
+  EXPECT_NEAR(a.outcome.loss.total, b.outcome.loss.total, tolerance * b.outcome.loss.total);
+  EXPECT_NEAR(a.outcome.loss.mean_squared_error, b.outcome.loss.mean_squared_error,
+              tolerance * b.outcome.loss.mean_squared_error);
+  const auto expect_each = [&](const char* what, const Gaussians& x, const Gaussians& y) {
+    int field = 0;
+    for_each_parameter(
+        [&](int, const auto& u, const auto& v) {
+          EXPECT_LE(relative_difference(u, v), tolerance) << what << ", parameter " << field;
+          ++field;
+        },
+        x, y);
+  };
+  expect_each("values", a.gaussians, b.gaussians);
+  expect_each("first moments", a.first, b.first);
+  expect_each("second moments", a.second, b.second);
+  EXPECT_LE(relative_difference(a.statistics, b.statistics), tolerance);
+}
+
+// This many steps on the same view.
+Result run_steps(Backend& backend, Exercise e, int count, TrainBuffers& buffers) {
+  Training t(backend, e);
+  TrainOutcome outcome;
+  for (e.what.adam.step = 1; e.what.adam.step <= count; ++e.what.adam.step)
+    outcome = backend.train_step(t.state, e.view, t.target, e.what, buffers);
+  return {backend, outcome, t.state};
+}
+
+// The same with every stage apart.
+Result run_stages(Backend& backend, Exercise e, int count) {
+  Training t(backend, e);
+  TrainOutcome outcome;
+  for (e.what.adam.step = 1; e.what.adam.step <= count; ++e.what.adam.step) {
+    TrainBuffers b;
+    DeviceGaussians dL_dgaussians;
+    Precomputed no_gradients;
+    backend.project(t.state.gaussians, {}, e.view, b.projection);
+    backend.bin(b.projection, e.view, b.bins);
+    backend.blend(b.projection, b.bins, e.view, b.frame);
+    outcome.loss = backend.loss(b.frame, t.target, e.what.ssim_weight, b.dL_dframe);
+    b.dL_dsplat.wants_absolute = e.what.absolute_gradients;
+    backend.blend_backward(b.projection, b.bins, e.view, b.frame, b.dL_dframe, b.dL_dsplat);
+    outcome.is_finite = backend.observe(b.projection, b.dL_dsplat, e.view, t.state.statistics);
+    backend.project_backward(t.state.gaussians, {}, e.view, b.projection, b.dL_dsplat, dL_dgaussians,
+                             no_gradients, nullptr);
+    backend.optimize(t.state.gaussians, dL_dgaussians, b.projection, t.state.moments, e.what.adam);
+    if (e.what.noise != 0) backend.perturb(t.state.gaussians, e.what.noise, e.what.noise_seed);
+  }
+  return {backend, outcome, t.state};
+}
+
+class TrainStepTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { STIPPLE_SKIP_UNUSABLE(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(, TrainStepTest, testing::ValuesIn(backend_names()),
+                         [](const auto& name) { return name.param; });
+
+TEST_P(TrainStepTest, IsItsStages) {
+  auto backend = make_backend(GetParam());
+  for (const Exercise& e : exercises()) {
+    TrainBuffers buffers;
+    const Result step = run_steps(*backend, e, 3, buffers), stages = run_stages(*backend, e, 3);
+    EXPECT_TRUE(step.outcome.is_finite);
+    EXPECT_GT(step.outcome.loss.total, 0);
+    EXPECT_FALSE(same_bits(step.gaussians, e.gaussians));
+    expect_close(step, stages, 1e-6);
+    if (GetParam() == "cpu") expect_same(step, stages);
+  }
+}
+
+// The square of a colour may be infinite where the colour itself is not yet culled.
+TEST_P(TrainStepTest, AnInfiniteLossChangesNothing) {
+  auto backend = make_backend(GetParam());
+  Exercise e = exercises().back();
+  TrainBuffers buffers;
+  for (const float color : {1e22f, 1e29f}) {
+    Exercise huge = e;
+    const std::size_t one = 1200, base = one * static_cast<std::size_t>(huge.gaussians.sh_count());
+    huge.gaussians.mean[one] = {0, 0, -1};
+    huge.gaussians.logit_opacity[one] = 3;
+    huge.gaussians.sh[base] = {color, color, color};
+    Training t(*backend, huge);
+    const Result before(*backend, {}, t.state);
+    const TrainOutcome outcome = backend->train_step(t.state, huge.view, t.target, huge.what, buffers);
+    EXPECT_FALSE(outcome.is_finite) << color;
+    expect_same_state({*backend, outcome, t.state}, before);
+  }
+  // What it left in the buffers does not matter to the next.
+  TrainBuffers fresh;
+  expect_same(run_steps(*backend, e, 1, buffers), run_steps(*make_backend(GetParam()), e, 1, fresh));
+}
+
+TEST_P(TrainStepTest, BuffersMayComeFromAnySteps) {
+  auto backend = make_backend(GetParam());
+  TrainBuffers buffers;
+  for (const auto& [count, degree, width, height] : {std::tuple{2000, 3, 160, 120},
+                                                     {300, 0, 33, 20},
+                                                     {5000, 2, 245, 136},
+                                                     {0, 3, 40, 30},
+                                                     {1, 1, 1, 1},
+                                                     {4000, 1, 17, 200},
+                                                     {2000, 3, 160, 120}}) {
+    Exercise e = exercise(random_cloud(static_cast<std::size_t>(count), degree, 82),
+                          looking_down_z(width, height, static_cast<float>(width)));
+    for (const bool absolute : {true, false}) {
+      e.what.absolute_gradients = absolute;
+      TrainBuffers fresh;
+      const Result used = run_steps(*backend, e, 2, buffers);
+      expect_same(used, run_steps(*make_backend(GetParam()), e, 2, fresh));
+    }
+  }
+}
+
+TEST_P(TrainStepTest, TwentyStepsGiveTheSameBitsTwice) {
+  auto backend = make_backend(GetParam());
+  for (const Exercise& e : exercises()) {
+    TrainBuffers buffers, other_buffers;
+    const Result once = run_steps(*backend, e, 20, buffers);
+    expect_same(once, run_steps(*backend, e, 20, buffers));
+    expect_same(once, run_steps(*make_backend(GetParam()), e, 20, other_buffers));
+  }
+}
+
+TEST_P(TrainStepTest, NothingToSeeChangesNothing) {
+  Gaussians behind = random_cloud(500, 3, 83);
+  for (Vec3f& m : behind.mean) m.z = -100;
+  for (const Gaussians& g : {behind, make_gaussians(0, 3)}) {
+    const Exercise e = exercise(g, looking_down_z(75, 50, 60));
+    auto backend = make_backend(GetParam());
+    TrainBuffers buffers;
+    const Result step = run_steps(*backend, e, 2, buffers);
+    EXPECT_TRUE(step.outcome.is_finite);
+    EXPECT_GT(step.outcome.loss.total, 0);
+    EXPECT_TRUE(same_bits(step.gaussians, g));
+    EXPECT_TRUE(same_bits(step.first, make_gaussians(g.size(), 3)));
+    EXPECT_TRUE(same_bits(step.second, make_gaussians(g.size(), 3)));
+    EXPECT_TRUE(same_bits(step.statistics, std::vector<Vec2f>(g.size(), Vec2f(0, 0))));
+    expect_close(step, run_stages(*backend, e, 2), 1e-6);
+    expect_same(step, run_steps(*backend, e, 2, buffers));
+  }
+}
+
+class GradientsTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { STIPPLE_SKIP_UNUSABLE(GetParam()); }
+};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GradientsTest);
+INSTANTIATE_TEST_SUITE_P(, GradientsTest, testing::ValuesIn(backends_besides_cpu()),
+                         [](const auto& name) { return name.param; });
+
+// Rounding decides on which side of a threshold a splat is drawn into a pixel or not. Pixels where two
+// backends did not decide alike are rare, and get no gradient: in all others even the gradients agree.
+std::vector<float> mask_of_agreement(const Rendering& a, const Rendering& b) {
+  const auto color_a = a.frame.color.download(*a.backend), color_b = b.frame.color.download(*b.backend);
+  const auto t_a = a.frame.transmittance.download(*a.backend);
+  const auto t_b = b.frame.transmittance.download(*b.backend);
+  const std::size_t n = t_a.size();
+  std::vector<float> mask(n, 1.0f);
+  std::size_t left_out = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    float difference = std::abs(t_a[i] - t_b[i]);
+    for (std::size_t c = 0; c < 3; ++c)
+      difference = std::max(difference, std::abs(color_a[c * n + i] - color_b[c * n + i]));
+    if (difference <= 1e-5f) continue;
+    mask[i] = 0;
+    ++left_out;
+  }
+  EXPECT_LE(static_cast<double>(left_out), 1e-3 * static_cast<double>(n));
+  return mask;
+}
+
+void apply_mask(Device& device, const std::vector<float>& mask, DeviceArray<float>& planes) {
+  std::vector<float> values = planes.download(device);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= mask[i % mask.size()];
+  planes.upload(device, values);
+}
+
+Gaussians gradients_of(Rendering& run, const View& view, const std::vector<float>& mask) {
+  FrameGradient dL_dframe = random_gradient(*run.backend, view);
+  for (DeviceArray<float>* planes : {&dL_dframe.color, &dL_dframe.alpha, &dL_dframe.depth})
+    apply_mask(*run.backend, mask, *planes);
+  Gradients gradients;
+  run.backward(view, dL_dframe, gradients);
+  return download(*run.backend, gradients.gaussians);
+}
+
+// The coefficients of the base colour, or all others.
+std::vector<Vec3f> harmonics(const Gaussians& g, bool base) {
+  std::vector<Vec3f> picked;
+  for (std::size_t i = 0; i < g.sh.size(); ++i)
+    if ((i % static_cast<std::size_t>(g.sh_count()) == 0) == base) picked.push_back(g.sh[i]);
+  return picked;
+}
+
+TEST_P(GradientsTest, AreTheCpus) {
+  for (const std::uint64_t seed : {90, 91, 92})
+    for (const bool antialiased : {false, true})
+      for (const DepthOutput depth : {DepthOutput::kNone, DepthOutput::kExpected}) {
+        const Gaussians g = random_cloud(4000, 3, seed);
+        const View view{looking_down_z(245, 136, 150), {.depth = depth, .antialiased = antialiased}};
+        Rendering run(GetParam(), g, view), cpu_run("cpu", g, view);
+        const std::vector<float> mask = mask_of_agreement(run, cpu_run);
+        const Gaussians ours = gradients_of(run, view, mask), cpus = gradients_of(cpu_run, view, mask);
+        SCOPED_TRACE(testing::Message() << "seed " << seed << (antialiased ? ", antialiased" : "")
+                                        << (depth == DepthOutput::kNone ? "" : ", with depth"));
+        EXPECT_LE(relative_difference(ours.mean, cpus.mean), 1e-4);
+        EXPECT_LE(relative_difference(ours.log_scale, cpus.log_scale), 1e-4);
+        EXPECT_LE(relative_difference(ours.rotation, cpus.rotation), 1e-4);
+        EXPECT_LE(relative_difference(ours.logit_opacity, cpus.logit_opacity), 1e-4);
+        for (const bool base : {true, false})
+          EXPECT_LE(relative_difference(harmonics(ours, base), harmonics(cpus, base)), 1e-4);
+      }
+}
+
+}  // namespace
+}  // namespace stipple
