@@ -73,7 +73,7 @@ inline std::unique_ptr<Backend> make_test_backend(const std::string& test_name) 
 
 // For tests that hold a backend to the CPU's.
 inline std::vector<std::string> backends_besides_cpu() {
-  std::vector<std::string> names = backend_names();
+  std::vector<std::string> names = test_backend_names();
   std::erase(names, "cpu");
   return names;
 }
@@ -129,6 +129,10 @@ double relative_difference(const std::vector<T>& a, const std::vector<T>& b) {
   }
   return error == 0 ? 0 : std::sqrt(error / norm);
 }
+
+// For tests of bits: a backend whose sums have no order is skipped.
+#define STIPPLE_SKIP_UNORDERED(name) \
+  if (!stipple::is_deterministic(name)) GTEST_SKIP() << "its order of sums was not asked to be fixed"
 
 struct Gradients {
   SplatGradient splat;

@@ -426,7 +426,7 @@ TEST_P(BackendTest, OptimizeAddsPenaltiesAndShrugsOffInfinity) {
 }
 
 TEST_P(BackendTest, TheSameBitsForAnyNumberOfThreads) {
-  if (!is_deterministic(GetParam())) GTEST_SKIP() << "it was not asked to be";
+  STIPPLE_SKIP_UNORDERED(GetParam());
   Gaussians g = random_cloud(5000, 2, 50, {.spread = 2.5f});
   View view{looking_down_z(245, 136, 150), {.depth = DepthOutput::kExpected}};
   auto train = [&](Everything& result, Gaussians& trained) {

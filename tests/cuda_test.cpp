@@ -77,23 +77,24 @@ Trained six_steps_on_two_views(CudaBackend& backend) {
 }
 
 TEST_F(CudaTest, TooLittleRoomRunsTheStepAgain) {
-  CudaBackend large({});
-  large.set_first_capacity(std::size_t{1} << 22);
+  CudaBackend large({.deterministic = true});
+  large.set_first_room({1 << 20, 1 << 22});
   const Trained expected = six_steps_on_two_views(large);
   EXPECT_EQ(large.rerun_count(), 0);
-  for (const std::size_t capacity : {1, 255, 10'000}) {
-    CudaBackend small({});
-    small.set_first_capacity(capacity);
+  // Too little for Gaussians, for pairs, and for both.
+  for (const BinRoom room : {BinRoom{1, 1}, {1 << 20, 255}, {100, 1 << 22}, {5000, 10'000}}) {
+    CudaBackend small({.deterministic = true});
+    small.set_first_room(room);
     expect_same(six_steps_on_two_views(small), expected);
-    EXPECT_EQ(small.rerun_count(), 2) << capacity;  // once for each view: the next time it is known
+    EXPECT_EQ(small.rerun_count(), 2) << room.pairs;  // once for each view: the next time it is known
   }
 }
 
 // What a view had the last time is too little, after the number of Gaussians has grown.
 TEST_F(CudaTest, MoreGaussiansThanTheLastTimeRunTheStepAgain) {
   const View view{looking_down_z(245, 136, 150), {}};
-  CudaBackend grown({}), fresh({});
-  fresh.set_first_capacity(std::size_t{1} << 22);
+  CudaBackend grown({.deterministic = true}), fresh({.deterministic = true});
+  fresh.set_first_room({1 << 20, 1 << 22});
   TrainBuffers grown_buffers, fresh_buffers;
   TrainState few = start(grown, random_cloud(100, 3, 86));
   step(grown, few, view, 1, grown_buffers);
@@ -130,7 +131,7 @@ TEST_F(CudaTest, NoMoreMemoryIsTakenThanAllowed) {
 TEST_F(CudaTest, AStepThatDoesNotFitChangesNothing) {
   const View large{looking_down_z(1600, 1600, 1000), {}}, small{looking_down_z(64, 48, 60), {}};
   const Gaussians g = random_cloud(10000, 3, 88);
-  auto unlimited = make_backend("cuda");
+  auto unlimited = make_backend("cuda", {.deterministic = true});
   TrainState state = start(*unlimited, g);
   TrainBuffers buffers;
   const Trained first = trained(*unlimited, state, step(*unlimited, state, small, 1, buffers));
@@ -138,7 +139,7 @@ TEST_F(CudaTest, AStepThatDoesNotFitChangesNothing) {
 
   int failures = 0;
   for (std::size_t mib = 24; mib <= 256; mib += 4) {
-    auto limited = make_backend("cuda", {.max_bytes = mib * kMiB});
+    auto limited = make_backend("cuda", {.deterministic = true, .max_bytes = mib * kMiB});
     TrainState limited_state = start(*limited, g);
     TrainBuffers limited_buffers;
     const TrainOutcome one = step(*limited, limited_state, small, 1, limited_buffers);

@@ -145,25 +145,28 @@ class TrainStepTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { STIPPLE_SKIP_UNUSABLE(GetParam()); }
 };
-INSTANTIATE_TEST_SUITE_P(, TrainStepTest, testing::ValuesIn(backend_names()),
+INSTANTIATE_TEST_SUITE_P(, TrainStepTest, testing::ValuesIn(test_backend_names()),
                          [](const auto& name) { return name.param; });
 
 TEST_P(TrainStepTest, IsItsStages) {
-  auto backend = make_backend(GetParam());
+  auto backend = make_test_backend(GetParam());
   for (const Exercise& e : exercises()) {
     TrainBuffers buffers;
-    const Result step = run_steps(*backend, e, 3, buffers), stages = run_stages(*backend, e, 3);
+    // Where sums have no order, Adam makes a step of a rounding error where a gradient is next to nothing.
+    const bool is_exact = is_deterministic(GetParam());
+    const int steps = is_exact ? 3 : 1;
+    const Result step = run_steps(*backend, e, steps, buffers), stages = run_stages(*backend, e, steps);
     EXPECT_TRUE(step.outcome.is_finite);
     EXPECT_GT(step.outcome.loss.total, 0);
     EXPECT_FALSE(same_bits(step.gaussians, e.gaussians));
-    expect_close(step, stages, 1e-6);
+    expect_close(step, stages, is_exact ? 1e-6 : 1e-4);
     if (GetParam() == "cpu") expect_same(step, stages);
   }
 }
 
 // The square of a colour may be infinite where the colour itself is not yet culled.
 TEST_P(TrainStepTest, AnInfiniteLossChangesNothing) {
-  auto backend = make_backend(GetParam());
+  auto backend = make_test_backend(GetParam());
   Exercise e = exercises().back();
   TrainBuffers buffers;
   for (const float color : {1e22f, 1e29f}) {
@@ -179,12 +182,14 @@ TEST_P(TrainStepTest, AnInfiniteLossChangesNothing) {
     expect_same_state({*backend, outcome, t.state}, before);
   }
   // What it left in the buffers does not matter to the next.
+  STIPPLE_SKIP_UNORDERED(GetParam());
   TrainBuffers fresh;
-  expect_same(run_steps(*backend, e, 1, buffers), run_steps(*make_backend(GetParam()), e, 1, fresh));
+  expect_same(run_steps(*backend, e, 1, buffers), run_steps(*make_test_backend(GetParam()), e, 1, fresh));
 }
 
 TEST_P(TrainStepTest, BuffersMayComeFromAnySteps) {
-  auto backend = make_backend(GetParam());
+  STIPPLE_SKIP_UNORDERED(GetParam());
+  auto backend = make_test_backend(GetParam());
   TrainBuffers buffers;
   for (const auto& [count, degree, width, height] : {std::tuple{2000, 3, 160, 120},
                                                      {300, 0, 33, 20},
@@ -199,18 +204,19 @@ TEST_P(TrainStepTest, BuffersMayComeFromAnySteps) {
       e.what.absolute_gradients = absolute;
       TrainBuffers fresh;
       const Result used = run_steps(*backend, e, 2, buffers);
-      expect_same(used, run_steps(*make_backend(GetParam()), e, 2, fresh));
+      expect_same(used, run_steps(*make_test_backend(GetParam()), e, 2, fresh));
     }
   }
 }
 
 TEST_P(TrainStepTest, TwentyStepsGiveTheSameBitsTwice) {
-  auto backend = make_backend(GetParam());
+  STIPPLE_SKIP_UNORDERED(GetParam());
+  auto backend = make_test_backend(GetParam());
   for (const Exercise& e : exercises()) {
     TrainBuffers buffers, other_buffers;
     const Result once = run_steps(*backend, e, 20, buffers);
     expect_same(once, run_steps(*backend, e, 20, buffers));
-    expect_same(once, run_steps(*make_backend(GetParam()), e, 20, other_buffers));
+    expect_same(once, run_steps(*make_test_backend(GetParam()), e, 20, other_buffers));
   }
 }
 
@@ -219,7 +225,7 @@ TEST_P(TrainStepTest, NothingToSeeChangesNothing) {
   for (Vec3f& m : behind.mean) m.z = -100;
   for (const Gaussians& g : {behind, make_gaussians(0, 3)}) {
     const Exercise e = exercise(g, looking_down_z(75, 50, 60));
-    auto backend = make_backend(GetParam());
+    auto backend = make_test_backend(GetParam());
     TrainBuffers buffers;
     const Result step = run_steps(*backend, e, 2, buffers);
     EXPECT_TRUE(step.outcome.is_finite);

@@ -82,8 +82,9 @@ struct Frame {  // blend -> loss, blend_backward
   DeviceArray<float> color;          // 3 planes, over the background
   DeviceArray<float> transmittance;  // 1 plane; accumulated alpha is 1 - this
   DeviceArray<float> depth;          // 1 plane, or empty when not asked for
-  // For backends whose blend_backward starts at several places of a long tile at once: its chunks after the first, in no
-  // particular order, the state of its pixels at their start, and where all of a tile was finished.
+  // For backends whose blend_backward starts at several places of a long tile at once: its chunks after the
+  // first, in no particular order, the state of its pixels at their start, and where all of a tile was
+  // finished.
   struct Chunk {
     std::uint32_t tile, slot_begin;
   };

@@ -23,7 +23,8 @@ template <AdamStep::Penalty kPenalty, class M, class T>
 HWY_INLINE T with_penalty(T gradient, T value, float weight) {
   if constexpr (kPenalty == AdamStep::Penalty::kOpacity)
     return gradient + M::opacity_penalty_vjp(value, T(weight));
-  if constexpr (kPenalty == AdamStep::Penalty::kScale) return gradient + M::scale_penalty_vjp(value, T(weight));
+  if constexpr (kPenalty == AdamStep::Penalty::kScale)
+    return gradient + M::scale_penalty_vjp(value, T(weight));
   return gradient;
 }
 

@@ -20,7 +20,7 @@ AdamArrays adam_arrays(DeviceArray<T>& value, DeviceArray<T>& first, DeviceArray
 }
 
 struct AdamSettings {
-  M::AdamRule rule;  // its rate is that of no group
+  M::AdamRule rule;                                                  // its rate is that of no group
   float mean, log_scale, rotation, logit_opacity, sh_base, sh_rest;  // rates
   float opacity_penalty, scale_penalty;                              // of one value
   bool visible_only;
@@ -46,8 +46,8 @@ inline AdamSettings adam_settings(const AdamOptions& o, std::size_t gaussian_cou
   return s;
 }
 
-__device__ inline M::AdamParameter adam_step(float value, float first_moment, float second_moment, float gradient,
-                                             float rate, M::AdamRule rule) {
+__device__ inline M::AdamParameter adam_step(float value, float first_moment, float second_moment,
+                                             float gradient, float rate, M::AdamRule rule) {
   rule.rate = rate;
   M::AdamParameter p;
   p.value = value;

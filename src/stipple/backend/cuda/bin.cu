@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // bin: which splats each tile must draw, nearest first.
 //
-// The Gaussians that touch a tile are picked out and sorted by depth; in that order their tiles are written out, one
-// pair each; a stable sort by tile, with just the bits that tiles have, leaves every tile's splats nearest first. All
-// of this keeps the order of storage where depths are equal.
+// The Gaussians that touch a tile are picked out and sorted by depth; in that order their tiles are written
+// out, one pair each; a stable sort by tile, with just the bits that tiles have, leaves every tile's splats
+// nearest first. All of this keeps the order of storage where depths are equal.
 //
-// Room must be there before the host knows how much is needed. What there is no room for is not written, and the status
-// says so: whoever asked must ask again with more.
-#include <cub/device/device_select.cuh>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
+// Room must be there before the host knows how much is needed. What there is no room for is not written, and
+// the status says so: whoever asked must ask again with more.
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
 #include <bit>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
 
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/tiles.cuh"
@@ -31,8 +31,8 @@ struct TouchesTile {
 
 // Depths of what was picked out; behind it, keys that go to the end.
 __global__ void __launch_bounds__(kThreads)
-    depths_kernel(const std::uint32_t* gaussian, const std::uint32_t* depth_key, const Projection::Totals* totals,
-                  unsigned room, std::uint32_t* key) {
+    depths_kernel(const std::uint32_t* gaussian, const std::uint32_t* depth_key,
+                  const Projection::Totals* totals, unsigned room, std::uint32_t* key) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i < room) key[i] = i < totals->gaussians ? depth_key[gaussian[i]] : 0xffffffffu;
 }
@@ -118,9 +118,11 @@ __global__ void __launch_bounds__(kThreads)
 // What is left of the room gets a tile behind all others.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
-    pad_kernel(const Projection::Totals* totals, const StepStatus* status, unsigned room, Key no_tile, Key* tile) {
+    pad_kernel(const Projection::Totals* totals, const StepStatus* status, unsigned room, Key no_tile,
+               Key* tile) {
   const unsigned first = status->has_overflowed ? 0 : static_cast<unsigned>(totals->pairs);
-  for (unsigned i = first + blockIdx.x * kThreads + threadIdx.x; i < room; i += gridDim.x * kThreads) tile[i] = no_tile;
+  for (unsigned i = first + blockIdx.x * kThreads + threadIdx.x; i < room; i += gridDim.x * kThreads)
+    tile[i] = no_tile;
 }
 
 __global__ void __launch_bounds__(kThreads) count_up_kernel(std::uint32_t* to, unsigned count) {
@@ -161,8 +163,8 @@ void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& roo
   const int tile_bits = std::bit_width(tile_count);  // tile_count itself stands for none
   const Projection::Totals* totals = pointer(projection.totals);
 
-  std::uint32_t *picked = nullptr, *picked_count = nullptr, *key = nullptr, *sorted_key = nullptr, *order = nullptr,
-                *first = nullptr, *gaussian = nullptr, *emission = nullptr;
+  std::uint32_t *picked = nullptr, *picked_count = nullptr, *key = nullptr, *sorted_key = nullptr,
+                *order = nullptr, *first = nullptr, *gaussian = nullptr, *emission = nullptr;
   Key *tile = nullptr, *sorted_tile = nullptr;
   const auto pick = [&](void* scratch, std::size_t& bytes, std::size_t n) {
     return cub::DeviceSelect::If(scratch, bytes, thrust::make_counting_iterator(0u), picked, picked_count,
@@ -182,18 +184,21 @@ void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& roo
   const auto sort_by_tile = [&](void* scratch, std::size_t& bytes, std::size_t n) {
     return cub::DeviceRadixSort::SortPairs(
         scratch, bytes, tile, sorted_tile, deterministic_ ? emission : gaussian,
-        deterministic_ ? pointer(out.emission_from_slot) : pointer(out.gaussian_from_slot), static_cast<int>(n), 0,
-        tile_bits, stream());
+        deterministic_ ? pointer(out.emission_from_slot) : pointer(out.gaussian_from_slot),
+        static_cast<int>(n), 0, tile_bits, stream());
   };
   // Asking takes CUB longer than a small sort does: it is asked for something more than is needed now.
-  if (sizeof(Key) != scratch_.key_bytes || count > scratch_.count || gaussians > scratch_.room.gaussians || pairs > scratch_.room.pairs) {
-    const auto grown = [](std::size_t before, std::size_t now) { return now > before ? now + now / 4 : before; };
+  if (sizeof(Key) != scratch_.key_bytes || count > scratch_.count || gaussians > scratch_.room.gaussians ||
+      pairs > scratch_.room.pairs) {
+    const auto grown = [](std::size_t before, std::size_t now) {
+      return now > before ? now + now / 4 : before;
+    };
     scratch_.key_bytes = sizeof(Key);
     scratch_.count = grown(scratch_.count, count);
     scratch_.room = {grown(scratch_.room.gaussians, gaussians), grown(scratch_.room.pairs, pairs)};
-    scratch_.bytes =
-        std::max({scratch_of(pick, scratch_.count), scratch_of(sort_by_depth, scratch_.room.gaussians),
-                  scratch_of(add_up, scratch_.room.gaussians), scratch_of(sort_by_tile, scratch_.room.pairs)});
+    scratch_.bytes = std::max(
+        {scratch_of(pick, scratch_.count), scratch_of(sort_by_depth, scratch_.room.gaussians),
+         scratch_of(add_up, scratch_.room.gaussians), scratch_of(sort_by_tile, scratch_.room.pairs)});
   }
   const std::size_t cub_bytes = scratch_.bytes;
   const auto words = [](std::size_t n) { return Arena::padded(n * sizeof(std::uint32_t)); };
@@ -214,24 +219,28 @@ void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& roo
 
   std::size_t bytes = cub_bytes;
   check(pick(scratch, bytes, count), "pick out Gaussians");
-  depths_kernel<<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(picked, pointer(projection.depth_key),
-                                                                           totals, gaussians, key);
+  depths_kernel<<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(
+      picked, pointer(projection.depth_key), totals, gaussians, key);
   check(sort_by_depth(scratch, bytes = cub_bytes, gaussians), "sort by depth");
   check(add_up(scratch, bytes = cub_bytes, gaussians), "add up tiles");
   emit_kernel<Key><<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(
-      pointer(projection.splat), pointer(projection.tile_count), order, first, out.column_count, out.row_count, totals,
+      pointer(projection.splat), pointer(projection.tile_count), order, first, out.column_count,
+      out.row_count, totals,
       EmitOutput<Key>{tile, gaussian, pointer(out.emissions_from_gaussian), gaussians, pairs, status()});
   constexpr unsigned kPadBlocks = 256;
-  pad_kernel<Key><<<kPadBlocks, kThreads, 0, stream()>>>(totals, status(), pairs, static_cast<Key>(tile_count), tile);
-  if (deterministic_) count_up_kernel<<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(emission, pairs);
+  pad_kernel<Key>
+      <<<kPadBlocks, kThreads, 0, stream()>>>(totals, status(), pairs, static_cast<Key>(tile_count), tile);
+  if (deterministic_)
+    count_up_kernel<<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(emission, pairs);
   check(sort_by_tile(scratch, bytes = cub_bytes, pairs), "sort by tile");
   slots_kernel<Key><<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(
-      sorted_tile, pointer(out.emission_from_slot), gaussian, pairs, tile_count, pointer(out.slot_begin_from_tile),
-      pointer(out.gaussian_from_slot));
+      sorted_tile, pointer(out.emission_from_slot), gaussian, pairs, tile_count,
+      pointer(out.slot_begin_from_tile), pointer(out.gaussian_from_slot));
   check(cudaGetLastError(), "start bin");
 }
 
-void CudaBackend::bin_into(const Projection& projection, const View& view, const BinRoom& room, TileBins& out) {
+void CudaBackend::bin_into(const Projection& projection, const View& view, const BinRoom& room,
+                           TileBins& out) {
   const std::size_t count = projection.splat.size();
   out.column_count = tile_columns_of(view.camera);
   out.row_count = tile_rows_of(view.camera);
@@ -257,7 +266,8 @@ void CudaBackend::bin_into(const Projection& projection, const View& view, const
 void CudaBackend::bin(const Projection& projection, const View& view, TileBins& out) {
   const Projection::Totals totals = projection.totals.download(*this)[0];
   check_pair_count(totals.pairs);
-  bin_into(projection, view, {static_cast<std::size_t>(totals.gaussians), static_cast<std::size_t>(totals.pairs)}, out);
+  bin_into(projection, view,
+           {static_cast<std::size_t>(totals.gaussians), static_cast<std::size_t>(totals.pairs)}, out);
 }
 
 }  // namespace stipple

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// blend: the splats of each tile, nearest first, into its pixels. Splats are brought into shared memory a batch at a
-// time; of every 32, a warp first lists those that reach its own pixels, one lane a splat, and blends only these.
+// blend: the splats of each tile, nearest first, into its pixels. Splats are brought into shared memory a
+// batch at a time; of every 32, a warp first lists those that reach its own pixels, one lane a splat, and
+// blends only these.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/pixel.cuh"
 
@@ -28,14 +29,15 @@ struct PixelState {
   float channel[4];
 };
 
-// No branches: most splats that come here are drawn in some of the warp's pixels. Products are rounded by themselves,
-// as in blend_backward.
+// No branches: most splats that come here are drawn in some of the warp's pixels. Products are rounded by
+// themselves, as in blend_backward.
 template <bool kDepth>
 __device__ void blend_pixel(const PatchSplat& s, float y, PixelState& pixel) {
   const float alpha = exp2_of(fminf(y, s.line.w));
   float weight = y >= kMinExponent ? __fmul_rn(pixel.front, alpha) : 0.0f;
   const float after = __fsub_rn(pixel.front, weight);
-  const bool goes_on = after >= M::min_transmittance;  // else it would take the pixel under the limit: it is finished
+  const bool goes_on =
+      after >= M::min_transmittance;  // else it would take the pixel under the limit: it is finished
   pixel.front = goes_on ? after : 0.0f;
   pixel.transmittance = goes_on ? after : pixel.transmittance;
   weight = goes_on ? weight : 0.0f;
@@ -110,8 +112,8 @@ __global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, Blen
       staged[threadIdx.x] = stage(in.splats, in.gaussian_from_slot[batch + threadIdx.x], in.log2_alpha_max);
     __syncthreads();
     if (begins_chunk)
-      store_checkpoint<kDepth>(state, place,
-                               out.checkpoint + static_cast<std::size_t>(chunk) * (kDepth ? 5 : 4) * kTilePixels);
+      store_checkpoint<kDepth>(
+          state, place, out.checkpoint + static_cast<std::size_t>(chunk) * (kDepth ? 5 : 4) * kTilePixels);
     for (unsigned group = 0; group < count; group += kWarp) {
       if (__all_sync(kAllLanes, state.is_finished())) break;
       int unused;
@@ -156,8 +158,9 @@ void CudaBackend::blend(const Projection& projection, const TileBins& bins, cons
                       out.height_px,
                       std::log2(view.options.alpha_max),
                       view.options.background};
-  const BlendOutput to{pointer(out.color), pointer(out.transmittance), pointer(out.depth), pointer(out.checkpoint),
-                       pointer(out.slot_end_from_tile), pointer(out.chunk_count), pointer(out.chunks)};
+  const BlendOutput to{pointer(out.color),      pointer(out.transmittance),      pointer(out.depth),
+                       pointer(out.checkpoint), pointer(out.slot_end_from_tile), pointer(out.chunk_count),
+                       pointer(out.chunks)};
   const auto blocks = static_cast<unsigned>(tile_count);
   if (with_depth)
     blend_kernel<true><<<blocks, kTileThreads, 0, stream()>>>(in, to);

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // blend_backward: the picture's gradient to every splat's.
 //
-// Each chunk of a tile is walked front to back again, a block a chunk. With p = channels . dL_dchannels + dL_dalpha of a
-// splat at a pixel, and S = what lies behind it dotted with the gradients (the picture's own dot product at first, minus
-// p alpha T from then on), dL_dalpha = p T - S / (1 - alpha). Of q = alpha dL_dalpha only six moments are kept,
-// sum q (1, dx, dy, dx^2, dx dy, dy^2): the conic is multiplied in once per Gaussian.
+// Each chunk of a tile is walked front to back again, a block a chunk. With p = channels . dL_dchannels +
+// dL_dalpha of a splat at a pixel, and S = what lies behind it dotted with the gradients (the picture's own
+// dot product at first, minus p alpha T from then on), dL_dalpha = p T - S / (1 - alpha). Of q = alpha
+// dL_dalpha only six moments are kept, sum q (1, dx, dy, dx^2, dx dy, dy^2): the conic is multiplied in once
+// per Gaussian.
 //
-// A warp works on groups of 16 of the splats that reach its pixels, in two phases. First a lane has its pixels: front to
-// back, the splats' weights and q are written to shared memory, tables of splats by pixels. Then the tables are
-// multiplied, by the tensor cores, with the pixels' gradients and with the powers of the pixels' places: those products
-// are the sums over pixels, which would cost more than all the rest if lanes had to add them up among themselves.
+// A warp works on groups of 16 of the splats that reach its pixels, in two phases. First a lane has its
+// pixels: front to back, the splats' weights and q are written to shared memory, tables of splats by pixels.
+// Then the tables are multiplied, by the tensor cores, with the pixels' gradients and with the powers of the
+// pixels' places: those products are the sums over pixels, which would cost more than all the rest if lanes
+// had to add them up among themselves.
 //
-// The sums are added to the Gaussian's in memory, in the order in which warps get there; or, where the same bits are
-// wanted every time, the block adds up its warps, the sums of a (splat, tile) pair go to the pair's own place, its
-// emission, and every Gaussian then adds up its own run of them in a fixed order.
+// The sums are added to the Gaussian's in memory, in the order in which warps get there; or, where the same
+// bits are wanted every time, the block adds up its warps, the sums of a (splat, tile) pair go to the pair's
+// own place, its emission, and every Gaussian then adds up its own run of them in a fixed order.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/pixel.cuh"
 #include "stipple/backend/cuda/splat_sums.cuh"
@@ -60,11 +62,15 @@ struct BackwardState {
 
 // A pixel at the start of a chunk; `checkpoint` is null for the first.
 template <class K>
-__device__ BackwardPixel load_pixel(const BackwardInput& in, const PixelPlace& place, int i, const float* checkpoint) {
+__device__ BackwardPixel load_pixel(const BackwardInput& in, const PixelPlace& place, int i,
+                                    const float* checkpoint) {
   BackwardPixel p{0, 0, {0, 0, 0, 0}, 0};
   if (!place.is_inside[i]) return p;
-  const std::size_t plane = static_cast<std::size_t>(in.width) * static_cast<unsigned>(in.height), at = place.at[i];
-  const auto before = [&](int field) { return checkpoint ? checkpoint[field * kTilePixels + place.in_tile[i]] : 0.0f; };
+  const std::size_t plane = static_cast<std::size_t>(in.width) * static_cast<unsigned>(in.height),
+                    at = place.at[i];
+  const auto before = [&](int field) {
+    return checkpoint ? checkpoint[field * kTilePixels + place.in_tile[i]] : 0.0f;
+  };
   const float front = checkpoint ? before(0) : 1.0f;  // negative when finished
   p.front = fmaxf(front, 0);
   for (int k = 0; k < 3; ++k) {
@@ -82,13 +88,14 @@ __device__ BackwardPixel load_pixel(const BackwardInput& in, const PixelPlace& p
   return p;
 }
 
-// A warp's tables of splats by pixels, weight and q side by side. A row's length is such that lanes that read at once
-// meet different banks.
+// A warp's tables of splats by pixels, weight and q side by side. A row's length is such that lanes that read
+// at once meet different banks.
 struct Table {
   static constexpr int kStride = kPatch * kPatch + 4;
   float2 weight_q[kGroup * kStride];
   PatchSplat list[kWarp];
-  // Places in the batch of the splats that were listed, in order; those that are in the tables, and those that will be.
+  // Places in the batch of the splats that were listed, in order; those that are in the tables, and those
+  // that will be.
   static constexpr int kRemembered = 2 * kWarp;
   std::uint8_t splat[kRemembered];
 
@@ -116,8 +123,9 @@ __device__ float2 replay_pixel(const PatchSplat& s, float y, float log2_alpha_ma
   return make_float2(weight, weight > 0 && y < log2_alpha_max ? alpha * dL_dalpha : 0.0f);
 }
 
-// What the tables are multiplied with, as the tensor cores want it: for every eight pixels, a line of the patch, their
-// gradients, the first part of a channel beside its second, and the powers of their places: 1, x, y, x^2, x y, y^2.
+// What the tables are multiplied with, as the tensor cores want it: for every eight pixels, a line of the
+// patch, their gradients, the first part of a channel beside its second, and the powers of their places: 1,
+// x, y, x^2, x y, y^2.
 struct Factors {
   float gradient[kPatch][2], power[kPatch][2];
 
@@ -183,7 +191,8 @@ __device__ inline void multiply_tables(const Table& table, const Factors& factor
 // Moments about the splat's mean, which lies at -(x, y) from the middle of the patch.
 __device__ inline void move_to_mean(float x, float y, RowSums& sums) {
   const int first = lane_index() & ~3, t = lane_index() % 4;
-  const float m0 = __shfl_sync(kAllLanes, sums.moment[0], first), mx = __shfl_sync(kAllLanes, sums.moment[1], first),
+  const float m0 = __shfl_sync(kAllLanes, sums.moment[0], first),
+              mx = __shfl_sync(kAllLanes, sums.moment[1], first),
               my = __shfl_sync(kAllLanes, sums.moment[0], first + 1);
   if (t == 0) {  // 1, x
     sums.moment[1] = fmaf(x, m0, sums.moment[1]);
@@ -196,7 +205,8 @@ __device__ inline void move_to_mean(float x, float y, RowSums& sums) {
   }
 }
 
-// sum |q conic . (dx, dy)|, which is how q enters dL_dmean_px, without signs. Two lanes a splat, half of the pixels each.
+// sum |q conic . (dx, dy)|, which is how q enters dL_dmean_px, without signs. Two lanes a splat, half of the
+// pixels each.
 __device__ inline Vec2f sum_absolute(const Table& table, const StagedSplat& s, const Patch& patch) {
   constexpr float kUnfold = -0.693147181f;  // the conic from its folded form, times 2 on the diagonal
   constexpr int kHalf = kPatch * kPatch / 2;
@@ -210,7 +220,8 @@ __device__ inline Vec2f sum_absolute(const Table& table, const StagedSplat& s, c
     sum = sum + Vec2f(fabsf(kUnfold * q * (2 * s.shape.z * dx + s.shape.w * dy)),
                       fabsf(kUnfold * q * (s.shape.w * dx + 2 * s.limits.x * dy)));
   }
-  return {sum.x + __shfl_xor_sync(kAllLanes, sum.x, kGroup), sum.y + __shfl_xor_sync(kAllLanes, sum.y, kGroup)};
+  return {sum.x + __shfl_xor_sync(kAllLanes, sum.x, kGroup),
+          sum.y + __shfl_xor_sync(kAllLanes, sum.y, kGroup)};
 }
 
 __device__ void add4(float* to, float4 value) {
@@ -246,8 +257,8 @@ struct BackwardShared {
 
 // The warp's tables, which have `count` splats from the `first` that was listed on, to where their sums go.
 template <class K>
-__device__ void empty_tables(BackwardShared<K>& shared, int warp, unsigned first, int count, const Patch& patch,
-                             const Factors& factors, float* out, StepStatus* status) {
+__device__ void empty_tables(BackwardShared<K>& shared, int warp, unsigned first, int count,
+                             const Patch& patch, const Factors& factors, float* out, StepStatus* status) {
   const Table& table = shared.table[warp];
   __syncwarp();
   RowSums sums[2];
@@ -284,7 +295,8 @@ __device__ void empty_tables(BackwardShared<K>& shared, int warp, unsigned first
 
 // The block's warps, always in the same order, to the pairs' places.
 template <class K>
-__device__ void store_block_sums(const BackwardShared<K>& shared, unsigned count, std::uint32_t stamp, float* out) {
+__device__ void store_block_sums(const BackwardShared<K>& shared, unsigned count, std::uint32_t stamp,
+                                 float* out) {
   constexpr unsigned kParts = kFields / 4;
   for (unsigned i = threadIdx.x; i < count * kParts; i += kTileThreads) {
     const unsigned k = i / kParts, part = i % kParts;
@@ -307,9 +319,9 @@ __device__ void store_block_sums(const BackwardShared<K>& shared, unsigned count
 
 // The batch's splats at this warp's pixels.
 template <class K>
-__device__ void replay_batch(BackwardShared<K>& shared, unsigned count, const Patch& patch, const PatchPixels& place,
-                             float log2_alpha_max, const Factors& factors, BackwardState& state, float* out,
-                             StepStatus* status) {
+__device__ void replay_batch(BackwardShared<K>& shared, unsigned count, const Patch& patch,
+                             const PatchPixels& place, float log2_alpha_max, const Factors& factors,
+                             BackwardState& state, float* out, StepStatus* status) {
   const int lane = lane_index(), warp = static_cast<int>(threadIdx.x) / kWarp;
   Table& table = shared.table[warp];
   unsigned long long written = 0;
@@ -385,7 +397,7 @@ __global__ void __launch_bounds__(kTileThreads, 4)
 // The sums of emissions begin, begin + step, ...
 template <class K>
 __device__ SplatSums<K> sum_partials(const float* partial, std::uint32_t stamp, unsigned begin, unsigned end,
-                                      unsigned step) {
+                                     unsigned step) {
   SplatSums<K> sum;
   for (unsigned e = begin; e < end; e += step) {
     const auto* from = reinterpret_cast<const float4*>(partial + static_cast<std::size_t>(e) * K::kStride);
@@ -411,7 +423,8 @@ __device__ SplatSums<K> sum_run(const float* partial, std::uint32_t stamp, TileB
   if (!is_long) sum = sum_partials<K>(partial, stamp, run.begin, run.end, 1);
   for (unsigned longs = __ballot_sync(kAllLanes, is_long); longs; longs &= longs - 1) {
     const int owner = __ffs(static_cast<int>(longs)) - 1;
-    const unsigned begin = __shfl_sync(kAllLanes, run.begin, owner), end = __shfl_sync(kAllLanes, run.end, owner);
+    const unsigned begin = __shfl_sync(kAllLanes, run.begin, owner),
+                   end = __shfl_sync(kAllLanes, run.end, owner);
     const SplatSums<K> part = sum_partials<K>(partial, stamp, begin + lane_index(), end, kWarp);
     for (int f = 0; f < kFields; ++f) {
       const float total = sum_over_warp(part.field[f]);
@@ -433,15 +446,18 @@ __device__ void store_splat(const Splat& s, Splat* to, unsigned i) {
 
 template <class K>
 __global__ void __launch_bounds__(kSumThreads)
-    sum_kernel(const ProjectedSplat* splats, const TileBins::Emissions* emissions, unsigned count, float* sums,
-               std::uint32_t stamp, Splat* dL_dsplat, Vec2f* absolute, StepStatus* status) {
+    sum_kernel(const ProjectedSplat* splats, const TileBins::Emissions* emissions, unsigned count,
+               float* sums, std::uint32_t stamp, Splat* dL_dsplat, Vec2f* absolute, StepStatus* status) {
   const unsigned i = blockIdx.x * kSumThreads + threadIdx.x;
   const bool is_seen = i < count && splats[i].splat.opacity > 0;
   SplatSums<K> sum;
   if constexpr (K::kFixedOrder)
-    sum = sum_run<K>(sums, stamp, is_seen && !status->has_overflowed ? emissions[i] : TileBins::Emissions{0, 0});
-  else if (is_seen)
-    sum = take_sums<K>(sums, i);
+    sum = sum_run<K>(sums, stamp,
+                     is_seen && !status->has_overflowed ? emissions[i] : TileBins::Emissions{0, 0});
+  else if (is_seen) {
+    sum = load_sums<K>(sums, i);
+    clear_sums<K>(sums, i);
+  }
   if (i >= count) return;
   Splat g{{0, 0}, {0, 0, 0}, 0, {0, 0, 0, 0}};
   if (is_seen) g = splat_gradient(splats, i, sum);
@@ -486,8 +502,8 @@ void with_constants(F f, bool first, Conditions... rest) {
 
 }  // namespace
 
-// Sums of Gaussians must be zero before, and are again afterwards. Sums of pairs may be anything but stamped: fresh
-// memory is cleared, and in used memory there are only other passes' stamps.
+// Sums of Gaussians must be zero before, and are again afterwards. Sums of pairs may be anything but stamped:
+// fresh memory is cleared, and in used memory there are only other passes' stamps.
 void CudaBackend::prepare_sums(std::size_t rows, int stride) {
   if (sums_.size() < rows * stride || sums_stride_ != stride || sums_stamp_ == kLastStamp) {
     sums_.resize_zero(*this, rows * stride);
@@ -531,14 +547,16 @@ void CudaBackend::blend_backward_into(const Projection& projection, const TileBi
     prepare_sums(K::kFixedOrder ? slot_count : count, K::kStride);
     const auto blocks = static_cast<unsigned>(tile_count + max_chunk_count(slot_count));
     constexpr int kSharedBytes = sizeof(BackwardShared<K>);
-    check(cudaFuncSetAttribute(blend_backward_kernel<K>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
+    check(cudaFuncSetAttribute(blend_backward_kernel<K>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               kSharedBytes),
           "set aside shared memory");
-    blend_backward_kernel<K><<<blocks, kTileThreads, kSharedBytes, stream()>>>(in, pointer(sums_), sums_stamp_);
+    blend_backward_kernel<K>
+        <<<blocks, kTileThreads, kSharedBytes, stream()>>>(in, pointer(sums_), sums_stamp_);
     sums_are_pending_ = leaves_sums && !K::kFixedOrder;
     if (sums_are_pending_) return;
     sum_kernel<K><<<blocks_for(count, kSumThreads), kSumThreads, 0, stream()>>>(
-        pointer(projection.splat), pointer(bins.emissions_from_gaussian), static_cast<unsigned>(count), pointer(sums_),
-        sums_stamp_, pointer(out.splat), pointer(out.absolute_mean_px), status());
+        pointer(projection.splat), pointer(bins.emissions_from_gaussian), static_cast<unsigned>(count),
+        pointer(sums_), sums_stamp_, pointer(out.splat), pointer(out.absolute_mean_px), status());
   };
   with_constants(run, !dL_dframe.depth.empty(), !dL_dframe.alpha.empty(), out.wants_absolute, deterministic_);
   check(cudaGetLastError(), "start blend_backward");
@@ -552,8 +570,9 @@ void CudaBackend::blend_backward(const Projection& projection, const TileBins& b
   if (!out.wants_background) return;
   DeviceArray<Vec3f> background;
   background.resize(*this, 1);
-  background_kernel<<<1, kBackgroundThreads, 0, stream()>>>(pointer(dL_dframe.color), pointer(frame.transmittance),
-                                                           frame.transmittance.size(), pointer(background));
+  background_kernel<<<1, kBackgroundThreads, 0, stream()>>>(pointer(dL_dframe.color),
+                                                            pointer(frame.transmittance),
+                                                            frame.transmittance.size(), pointer(background));
   check(cudaGetLastError(), "start blend_backward");
   out.background = background.download(*this)[0];
 }

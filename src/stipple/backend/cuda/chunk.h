@@ -10,8 +10,8 @@ namespace stipple {
 constexpr int kChunk = 256;  // slots
 constexpr int kTilePixels = 256;
 
-// Of a checkpoint, each for every pixel of the tile: transmittance (negative when finished), red, green, blue,
-// and the depth when there is one.
+// Of a checkpoint, each for every pixel of the tile: transmittance (negative when finished), red, green,
+// blue, and the depth when there is one.
 inline int checkpoint_fields(bool with_depth) { return with_depth ? 5 : 4; }
 
 // Chunks after the tiles' first that this many slots can have at most.

@@ -29,8 +29,10 @@ CudaBackend::CudaBackend(const BackendOptions& options)
       arena_(context_),
       deterministic_(options.deterministic) {
   status_.resize_zero(*this, 1);
-  check(cudaMallocHost(reinterpret_cast<void**>(&host_status_), sizeof(StepStatus)), "allocate pinned memory");
-  check(cudaMallocHost(reinterpret_cast<void**>(&host_totals_), sizeof(Projection::Totals)), "allocate pinned memory");
+  check(cudaMallocHost(reinterpret_cast<void**>(&host_status_), sizeof(StepStatus)),
+        "allocate pinned memory");
+  check(cudaMallocHost(reinterpret_cast<void**>(&host_totals_), sizeof(Projection::Totals)),
+        "allocate pinned memory");
 }
 
 CudaBackend::~CudaBackend() {
@@ -53,30 +55,34 @@ void CudaBackend::upload(std::span<const std::byte> from, Memory& to) {
 
 void CudaBackend::download(const Memory& from, std::span<std::byte> to) const {
   if (to.empty()) return;
-  check(cudaMemcpyAsync(to.data(), static_cast<const CudaMemory&>(from).data(), to.size(), cudaMemcpyDeviceToHost,
-                        stream()),
+  check(cudaMemcpyAsync(to.data(), static_cast<const CudaMemory&>(from).data(), to.size(),
+                        cudaMemcpyDeviceToHost, stream()),
         "download");
   context_->wait();
 }
 
 void CudaBackend::fill_zero(Memory& memory, std::size_t bytes) {
-  if (bytes > 0) check(cudaMemsetAsync(static_cast<CudaMemory&>(memory).data(), 0, bytes, stream()), "clear memory");
+  if (bytes > 0)
+    check(cudaMemsetAsync(static_cast<CudaMemory&>(memory).data(), 0, bytes, stream()), "clear memory");
 }
 
 std::string CudaBackend::description() const {
   cudaDeviceProp device{};
   check(cudaGetDeviceProperties(&device, 0), "describe the device");
   return fmt::format("{}, {} multiprocessors, {:.1f} GiB, compute capability {}.{}", device.name,
-                     device.multiProcessorCount, static_cast<double>(device.totalGlobalMem) / kGiB, device.major,
-                     device.minor);
+                     device.multiProcessorCount, static_cast<double>(device.totalGlobalMem) / kGiB,
+                     device.major, device.minor);
 }
 
-StepStatus* CudaBackend::status() { return static_cast<StepStatus*>(static_cast<CudaMemory*>(status_.memory())->data()); }
+StepStatus* CudaBackend::status() {
+  return static_cast<StepStatus*>(static_cast<CudaMemory*>(status_.memory())->data());
+}
 
 void CudaBackend::clear_status() { fill_zero(*status_.memory(), sizeof(StepStatus)); }
 
 StepStatus CudaBackend::read_status() {
-  check(cudaMemcpyAsync(host_status_, status(), sizeof(StepStatus), cudaMemcpyDeviceToHost, stream()), "download");
+  check(cudaMemcpyAsync(host_status_, status(), sizeof(StepStatus), cudaMemcpyDeviceToHost, stream()),
+        "download");
   context_->wait();
   return *host_status_;
 }

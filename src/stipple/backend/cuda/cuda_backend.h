@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The pipeline on an NVIDIA GPU. One file a stage; everything happens in order on one stream. Where it is asked
-// to be deterministic, the same input gives the same bits every time on one GPU.
+// The pipeline on an NVIDIA GPU. One file a stage; everything happens in order on one stream. Where it is
+// asked to be deterministic, the same input gives the same bits every time on one GPU.
 #include <memory>
 #include <unordered_map>
 
@@ -13,8 +13,8 @@ namespace stipple {
 
 // What kernels tell each other and, at the end of a step, the host.
 struct StepStatus {
-  unsigned has_overflowed = 0;        // there are more pairs than there was room for
-  unsigned is_bad = 0;                // a loss or a gradient that is not finite
+  unsigned has_overflowed = 0;  // there are more pairs than there was room for
+  unsigned is_bad = 0;          // a loss or a gradient that is not finite
   LossValue loss;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gather: rows of an array, in another order; a thread a word, so that rows are read and written by whole warps.
+// gather: rows of an array, in another order; a thread a word, so that rows are read and written by whole
+// warps.
 #include <algorithm>
 #include <cassert>
 
@@ -14,8 +15,8 @@ constexpr int kThreads = 256;
 
 // A thread a word of 4 or 16 bytes.
 template <class Word>
-__global__ void gather_kernel(const Word* from, const std::uint32_t* rows, std::size_t row_count, unsigned row_words,
-                              Word* to) {
+__global__ void gather_kernel(const Word* from, const std::uint32_t* rows, std::size_t row_count,
+                              unsigned row_words, Word* to) {
   const unsigned lanes = min(row_words, static_cast<unsigned>(kThreads)), rows_a_block = kThreads / lanes;
   const unsigned row_in_block = threadIdx.x / lanes;
   const std::size_t i = std::size_t{blockIdx.x} * rows_a_block + row_in_block;
@@ -36,8 +37,9 @@ void CudaBackend::gather(const Memory& from, const DeviceArray<std::uint32_t>& r
   const auto run = [&](auto word) {
     using Word = decltype(word);
     const auto row_words = static_cast<unsigned>(row_bytes / sizeof(Word));
-    gather_kernel<Word><<<blocks_for(rows.size(), kThreads / std::min(kThreads, static_cast<int>(row_words))), kThreads, 0, stream()>>>(
-        static_cast<const Word*>(source), pointer(rows), rows.size(), row_words, static_cast<Word*>(target));
+    gather_kernel<Word><<<blocks_for(rows.size(), kThreads / std::min(kThreads, static_cast<int>(row_words))),
+                          kThreads, 0, stream()>>>(static_cast<const Word*>(source), pointer(rows),
+                                                   rows.size(), row_words, static_cast<Word*>(target));
   };
   if (row_bytes % sizeof(uint4) == 0)
     run(uint4());

@@ -11,7 +11,7 @@ struct GaussianPointers {
   const float4* rotation;
   const float* logit_opacity;
   const float* sh;
-  const Vec3f* color;                 // or null: from sh
+  const Vec3f* color;                  // or null: from sh
   const PackedCovariance* covariance;  // or null: from log_scale and rotation
   unsigned count;
 };
@@ -67,7 +67,8 @@ struct CoefficientRows {
       for (int k = 0; k < kVectors; ++k) {
         const int i = k * kWarp + lane_index(), row = i / kVectors;
         if (wanted >> row & 1)
-          reinterpret_cast<float4*>(value + row * kStride)[i % kVectors] = reinterpret_cast<const float4*>(sh)[i];
+          reinterpret_cast<float4*>(value + row * kStride)[i % kVectors] =
+              reinterpret_cast<const float4*>(sh)[i];
       }
     } else {
 #pragma unroll
@@ -108,10 +109,14 @@ struct CoefficientRows {
 template <class F>
 void with_degree(int degree, F f) {
   switch (degree) {
-    case 0: return f(std::integral_constant<int, 0>());
-    case 1: return f(std::integral_constant<int, 1>());
-    case 2: return f(std::integral_constant<int, 2>());
-    default: return f(std::integral_constant<int, 3>());
+    case 0:
+      return f(std::integral_constant<int, 0>());
+    case 1:
+      return f(std::integral_constant<int, 1>());
+    case 2:
+      return f(std::integral_constant<int, 2>());
+    default:
+      return f(std::integral_constant<int, 3>());
   }
 }
 

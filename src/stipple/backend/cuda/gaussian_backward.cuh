@@ -48,13 +48,12 @@ __device__ inline Splat load_splat_gradient(const Splat* gradients, unsigned i) 
 
 // Of a Gaussian that is drawn. `basis` is filled in for the coefficients' gradients; dL_dcamera may be null.
 template <int kDegree>
-__device__ GaussianGradient gaussian_backward(const GaussianPointers& g, unsigned i, const M::Pinhole& camera,
-                                              const M::RenderSettings& settings, const SeenSplat& seen,
-                                              const Splat& dL, const CoefficientRows<kDegree>& rows,
-                                              M::HarmonicBasis& basis, M::Pinhole* dL_dcamera,
-                                              M::Pinhole* dL_dcamera_by_color) {
+__device__ GaussianGradient gaussian_backward(const GaussianPointers& g, const LoadedGaussian& in,
+                                              const M::Pinhole& camera, const M::RenderSettings& settings,
+                                              const SeenSplat& seen, const Splat& dL,
+                                              const CoefficientRows<kDegree>& rows, M::HarmonicBasis& basis,
+                                              M::Pinhole* dL_dcamera, M::Pinhole* dL_dcamera_by_color) {
   GaussianGradient out;
-  const LoadedGaussian in = load_gaussian(g, i, settings.scale_modifier);
   M::Footprint dL_dfootprint;
   dL_dfootprint.mean_px = dL.mean_px;
   dL_dfootprint.conic = dL.conic;
@@ -76,7 +75,8 @@ __device__ GaussianGradient gaussian_backward(const GaussianPointers& g, unsigne
     const auto row = rows.own();
     M::HarmonicBasis dL_dbasis;
 #pragma unroll
-    for (int k = 0; k < 16; ++k) dL_dbasis.b[k] = k < rows.kCount ? dot(row[k < rows.kCount ? k : 0], out.sh_sum) : 0.0f;
+    for (int k = 0; k < 16; ++k)
+      dL_dbasis.b[k] = k < rows.kCount ? dot(row[k < rows.kCount ? k : 0], out.sh_sum) : 0.0f;
     dL_doffset = M::view_direction_vjp(offset, M::harmonic_basis_vjp(kDegree, direction, dL_dbasis));
   }
   out.mean = dL_dplaced.mean + dL_doffset;
@@ -95,7 +95,8 @@ __device__ GaussianGradient gaussian_backward(const GaussianPointers& g, unsigne
   return out;
 }
 
-// A warp's basis functions and the colour's gradients in shared memory: together, every coefficient's gradient.
+// A warp's basis functions and the colour's gradients in shared memory: together, every coefficient's
+// gradient.
 template <int kDegree>
 struct CoefficientGradients {
   static constexpr int kCount = CoefficientRows<kDegree>::kCount, kFloats = CoefficientRows<kDegree>::kFloats;

@@ -16,7 +16,8 @@ constexpr int kWarp = 32;
 __device__ inline int lane_index() { return static_cast<int>(threadIdx.x) % kWarp; }
 
 inline unsigned blocks_for(std::size_t items, int threads) {
-  return static_cast<unsigned>((items + static_cast<std::size_t>(threads) - 1) / static_cast<std::size_t>(threads));
+  return static_cast<unsigned>((items + static_cast<std::size_t>(threads) - 1) /
+                               static_cast<std::size_t>(threads));
 }
 
 template <class T>

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // loss: L1 + SSIM of the picture against an 8-bit target, and its gradient, in two sweeps down the picture.
 //
-// A block is a strip of columns of one channel, a thread a column, and walks down a band of rows. In the first sweep a
-// row enters at the bottom and is filtered across; the last 11 such rows, kept in registers and filtered down, give the
-// window's means at the row 5 above, hence SSIM and its derivatives there (the formulas of math/similarity.glsl). In the
-// second sweep these are filtered in the same way, and give the gradient: the window is symmetric, so the same filter
-// serves forward and backward. Outside the picture everything is zero.
+// A block is a strip of columns of one channel, a thread a column, and walks down a band of rows. In the
+// first sweep a row enters at the bottom and is filtered across; the last 11 such rows, kept in registers and
+// filtered down, give the window's means at the row 5 above, hence SSIM and its derivatives there (the
+// formulas of math/similarity.glsl). In the second sweep these are filtered in the same way, and give the
+// gradient: the window is symmetric, so the same filter serves forward and backward. Outside the picture
+// everything is zero.
 //
-// A pixel's weight w replaces the picture's value x there by y + w (x - y), y being the target: at weight 0 it is
-// taken as already right.
+// A pixel's weight w replaces the picture's value x there by y + w (x - y), y being the target: at weight 0
+// it is taken as already right.
 #include <algorithm>
 
 #include "stipple/backend/cuda/cuda_backend.h"
@@ -22,8 +23,9 @@ constexpr int kRadius = M::ssim_window_radius_px;
 constexpr int kTaps = 2 * kRadius + 1;
 constexpr int kThreads = 128;
 constexpr int kColumns = kThreads - 2 * kRadius;  // of a strip that get a result
-constexpr int kMinBandRows = 8, kMaxBandRows = 64;  // rows above and below are done twice: long bands waste less ...
-constexpr int kWantedBlocks = 1200;                 // ... but small pictures need many
+constexpr int kMinBandRows = 8,
+              kMaxBandRows = 64;     // rows above and below are done twice: long bands waste less ...
+constexpr int kWantedBlocks = 1200;  // ... but small pictures need many
 
 struct Window {
   float weight[kRadius + 1];  // by distance
@@ -67,7 +69,7 @@ __device__ PixelPair load_pair(const LossInput& in, int channel, int column, int
   return {in.weight ? y + in.weight[at] * (x - y) : x, y};
 }
 
-struct FilteredRow {  // across, at one column
+struct FilteredRow {        // across, at one column
   float x, y, squares, xy;  // SSIM needs x^2 and y^2 only as a sum
 };
 
@@ -99,8 +101,8 @@ __device__ float filter_down(const float (&ring)[kTaps], int newest, const Windo
   float sum = ring[(newest + 1 + kRadius) % kTaps] * window.weight[0];
 #pragma unroll
   for (int i = 1; i <= kRadius; ++i)
-    sum = fmaf(window.weight[i], ring[(newest + 1 + kRadius - i) % kTaps] + ring[(newest + 1 + kRadius + i) % kTaps],
-               sum);
+    sum = fmaf(window.weight[i],
+               ring[(newest + 1 + kRadius - i) % kTaps] + ring[(newest + 1 + kRadius + i) % kTaps], sum);
   return sum;
 }
 
@@ -166,8 +168,8 @@ struct Strip {  // this thread's column, and the band's rows
   }
 };
 
-// Calls enter(row) for the rows of a band and those around it, and then, with phase as place in the rings of the last
-// 11, leave(row, phase) for those of the band.
+// Calls enter(row) for the rows of a band and those around it, and then, with phase as place in the rings of
+// the last 11, leave(row, phase) for those of the band.
 template <class Enter, class Leave>
 __device__ void sweep(const Strip& strip, Enter enter, Leave leave) {
   for (int base = strip.begin - kRadius; base < strip.end + kRadius; base += kTaps) {
@@ -187,7 +189,8 @@ __global__ void __launch_bounds__(kThreads) similarity_kernel(LossInput in, Loss
   float x[kTaps], y[kTaps], squares[kTaps], xy[kTaps], ssim = 0;
 #pragma unroll
   for (int i = 0; i < kTaps; ++i) x[i] = y[i] = squares[i] = xy[i] = 0;
-  PixelPair next = load_pair(in, strip.channel, strip.column, strip.begin - kRadius);  // a row ahead: memory is slow
+  PixelPair next =
+      load_pair(in, strip.channel, strip.column, strip.begin - kRadius);  // a row ahead: memory is slow
   float* derivative = out.derivative + kDerivatives * strip.channel * in.plane() + strip.column;
   sweep(
       strip,
@@ -221,7 +224,8 @@ __global__ void __launch_bounds__(kThreads) similarity_kernel(LossInput in, Loss
 }
 
 __device__ float3 load_derivatives(const LossInput& in, const LossOutput& out, const Strip& strip, int row) {
-  if (strip.column < 0 || strip.column >= in.width || row < 0 || row >= in.height) return make_float3(0, 0, 0);
+  if (strip.column < 0 || strip.column >= in.width || row < 0 || row >= in.height)
+    return make_float3(0, 0, 0);
   const float* at = out.derivative + kDerivatives * strip.channel * in.plane() +
                     static_cast<std::size_t>(row) * in.width + strip.column;
   return make_float3(at[0], at[in.plane()], at[2 * in.plane()]);
@@ -276,7 +280,8 @@ Window window() {
 
 }  // namespace
 
-void CudaBackend::loss_into(const Frame& frame, const LossTarget& target, float ssim_weight, FrameGradient& out) {
+void CudaBackend::loss_into(const Frame& frame, const LossTarget& target, float ssim_weight,
+                            FrameGradient& out) {
   out.color.resize(*this, frame.color.size());
   out.alpha.resize(*this, 0);
   out.depth.resize(*this, 0);
@@ -284,8 +289,14 @@ void CudaBackend::loss_into(const Frame& frame, const LossTarget& target, float 
   const unsigned strips = blocks_for(static_cast<std::size_t>(frame.width_px), kColumns);
   const int bands = kWantedBlocks / static_cast<int>(3 * strips) + 1;
   const int band_rows = std::clamp((frame.height_px + bands - 1) / bands, kMinBandRows, kMaxBandRows);
-  const LossInput in{pointer(frame.color), pointer(target.color), pointer(target.weight), frame.width_px,
-                     frame.height_px,      band_rows,             ssim_weight,            window()};
+  const LossInput in{pointer(frame.color),
+                     pointer(target.color),
+                     pointer(target.weight),
+                     frame.width_px,
+                     frame.height_px,
+                     band_rows,
+                     ssim_weight,
+                     window()};
   const dim3 blocks(strips, blocks_for(static_cast<std::size_t>(frame.height_px), band_rows), 3);
   loss_sums_.resize(*this, 2 * sizeof(LossSums) / sizeof(double) * blocks.x * blocks.y * blocks.z);
   if (loss_blocks_done_.empty()) loss_blocks_done_.resize_zero(*this, 1);
@@ -297,7 +308,8 @@ void CudaBackend::loss_into(const Frame& frame, const LossTarget& target, float 
   check(cudaGetLastError(), "start loss");
 }
 
-LossValue CudaBackend::loss(const Frame& frame, const LossTarget& target, float ssim_weight, FrameGradient& out) {
+LossValue CudaBackend::loss(const Frame& frame, const LossTarget& target, float ssim_weight,
+                            FrameGradient& out) {
   clear_status();
   loss_into(frame, target, ssim_weight, out);
   return read_status().loss;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// perturb: noise that lets faint Gaussians wander. Kheradmand et al., "3D Gaussian Splatting as Markov Chain Monte
-// Carlo", 2024.
+// perturb: noise that lets faint Gaussians wander. Kheradmand et al., "3D Gaussian Splatting as Markov Chain
+// Monte Carlo", 2024.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/kernel.cuh"
 #include "stipple/backend/perturbation.h"
@@ -11,8 +11,9 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__global__ void perturb_kernel(Vec3f* mean, const Vec3f* log_scale, const Vec4f* rotation, const float* logit_opacity,
-                               unsigned count, float amount, std::uint64_t seed, const StepStatus* status) {
+__global__ void perturb_kernel(Vec3f* mean, const Vec3f* log_scale, const Vec4f* rotation,
+                               const float* logit_opacity, unsigned count, float amount, std::uint64_t seed,
+                               const StepStatus* status) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= count || status->is_bad || status->has_overflowed) return;
   mean[i] = perturbed_mean(mean[i], log_scale[i], rotation[i], logit_opacity[i], amount, seed, i);

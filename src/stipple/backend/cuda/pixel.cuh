@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What blend and blend_backward share. A tile is a block of four warps; a warp has a patch of 8 x 8 of its pixels, a lane
-// two of those, one above the other: what is read of a splat serves both, and reading is what there is most of.
+// What blend and blend_backward share. A tile is a block of four warps; a warp has a patch of 8 x 8 of its
+// pixels, a lane two of those, one above the other: what is read of a splat serves both, and reading is what
+// there is most of.
 //
 // With log2(e) / 2 folded into the conic and log2(opacity) into the constant, alpha = 2^y where
 //
 //   y = log2 o + a dx^2 + b dx dy + c dy^2,      (a, b, c) = -log2(e) (Q.xx / 2, Q.xy, Q.yy / 2)
 //
-// and a splat is skipped where y < -log2(255): one compare, before any exponential. Both passes evaluate y and
-// the exponential with the same operations, so that they see exactly the same contributions.
+// and a splat is skipped where y < -log2(255): one compare, before any exponential. Both passes evaluate y
+// and the exponential with the same operations, so that they see exactly the same contributions.
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/chunk.h"
 #include "stipple/backend/cuda/kernel.cuh"
@@ -16,7 +17,7 @@
 namespace stipple {
 
 constexpr float kMinExponent = -7.9943534f;  // -log2(255)
-constexpr int kPatch = 8;                       // pixels a side
+constexpr int kPatch = 8;                    // pixels a side
 constexpr int kTileThreads = 128, kTileWarps = 4;
 constexpr int kLanePixels = 2;
 
@@ -32,7 +33,8 @@ struct PixelPlace {
     x = static_cast<int>(tile) % columns * M::tile_size_px + warp % 2 * kPatch + lane % kPatch;
 #pragma unroll
     for (int i = 0; i < kLanePixels; ++i) {
-      y[i] = static_cast<int>(tile) / columns * M::tile_size_px + warp / 2 * kPatch + pixel_of(lane, i) / kPatch;
+      y[i] =
+          static_cast<int>(tile) / columns * M::tile_size_px + warp / 2 * kPatch + pixel_of(lane, i) / kPatch;
       is_inside[i] = x < width && y[i] < height;
       at[i] = static_cast<unsigned>(y[i]) * static_cast<unsigned>(width) + static_cast<unsigned>(x);
       in_tile[i] = warp * kPatch * kPatch + pixel_of(lane, i);
@@ -61,8 +63,8 @@ __device__ inline StagedSplat stage(const ProjectedSplat* splats, unsigned gauss
   return s;
 }
 
-// A splat as one warp sees it: y as a polynomial of the place in the warp's own patch of pixels, counted from its
-// middle. 48 bytes, of which 40 are read for every pixel.
+// A splat as one warp sees it: y as a polynomial of the place in the warp's own patch of pixels, counted from
+// its middle. 48 bytes, of which 40 are read for every pixel.
 struct PatchSplat {
   float4 line;       // y = line.x + line.y x + line.z y + ..., largest exponent
   float4 curve_red;  // ... + curve.x x^2 + curve.y x y + curve.z y^2; red
@@ -112,8 +114,8 @@ struct Patch {
     y = __shfl_sync(kAllLanes, static_cast<float>(place.y[0]), 0) + 0.5f * kPatch;
   }
 
-  // Whether the splat may be drawn in it: the largest exponent within it. That is at the mean, or on one of the
-  // two edges that face it. There is some slack, so that rounding never loses a pixel.
+  // Whether the splat may be drawn in it: the largest exponent within it. That is at the mean, or on one of
+  // the two edges that face it. There is some slack, so that rounding never loses a pixel.
   __device__ bool meets(const StagedSplat& s) const {
     constexpr float kHalf = 0.5f * (kPatch - 1);
     const float a = s.shape.z, b = s.shape.w, c = s.limits.x, dx = x - s.shape.x, dy = y - s.shape.y;
@@ -144,10 +146,10 @@ struct Patch {
   }
 };
 
-// Of 32 staged splats, those that reach the patch, one after the other into `list`; which, as a bit each. Lane k looks
-// at splat k, and is told its place in the list.
-__device__ inline unsigned list_reaching(const StagedSplat* staged, unsigned count, const Patch& patch, PatchSplat* list,
-                                         int& place) {
+// Of 32 staged splats, those that reach the patch, one after the other into `list`; which, as a bit each.
+// Lane k looks at splat k, and is told its place in the list.
+__device__ inline unsigned list_reaching(const StagedSplat* staged, unsigned count, const Patch& patch,
+                                         PatchSplat* list, int& place) {
   const unsigned lane = static_cast<unsigned>(lane_index());
   const StagedSplat& s = staged[min(lane, count - 1)];
   const bool reaches = lane < count && patch.meets(s);

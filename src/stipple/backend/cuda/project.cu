@@ -19,8 +19,8 @@ struct ProjectOutput {
 };
 
 template <int kDegree>
-__device__ Vec3f shade(const GaussianPointers& g, unsigned i, Vec3f mean, const M::Pinhole& camera, bool is_drawn,
-                       CoefficientRows<kDegree>* rows) {
+__device__ Vec3f shade(const GaussianPointers& g, unsigned i, Vec3f mean, const M::Pinhole& camera,
+                       bool is_drawn, CoefficientRows<kDegree>* rows) {
   if (g.color) return is_drawn ? g.color[i] : Vec3f(0, 0, 0);
   CoefficientRows<kDegree>& mine = rows[threadIdx.x / kWarp];
   const std::size_t first = i - lane_index();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// project_backward: the splats' gradients to the stored parameters, and to the camera when asked for; one thread
-// a Gaussian.
+// project_backward: the splats' gradients to the stored parameters, and to the camera when asked for; one
+// thread a Gaussian.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/gaussian_backward.cuh"
 #include "stipple/backend/render_settings.h"
@@ -68,7 +68,8 @@ __global__ void __launch_bounds__(kThreads)
   M::HarmonicBasis basis;
   M::Pinhole dL_dcamera = no_camera(), by_color = no_camera();
   if (is_drawn)
-    d = gaussian_backward<kDegree>(g, i, camera, settings, seen, load_splat_gradient(dL_dsplat, i), rows, basis,
+    d = gaussian_backward<kDegree>(g, load_gaussian(g, i, settings.scale_modifier), camera, settings, seen,
+                                   load_splat_gradient(dL_dsplat, i), rows, basis,
                                    out.camera ? &dL_dcamera : nullptr, &by_color);
   coefficients.store(basis, d.sh_sum, is_drawn && !g.color);
   for (int k = 0; k < rows.kFloats; ++k) {
@@ -100,10 +101,10 @@ CameraGradient camera_gradient(const std::vector<double>& block_sums) {
 
 }  // namespace
 
-void CudaBackend::project_backward(const DeviceGaussians& gaussians, const Precomputed& precomputed, const View& view,
-                                   const Projection& projection, const SplatGradient& dL_dsplat,
-                                   DeviceGaussians& dL_dgaussians, Precomputed& dL_dprecomputed,
-                                   CameraGradient* dL_dcamera) {
+void CudaBackend::project_backward(const DeviceGaussians& gaussians, const Precomputed& precomputed,
+                                   const View& view, const Projection& projection,
+                                   const SplatGradient& dL_dsplat, DeviceGaussians& dL_dgaussians,
+                                   Precomputed& dL_dprecomputed, CameraGradient* dL_dcamera) {
   const std::size_t count = gaussians.size();
   dL_dgaussians.sh_degree = gaussians.sh_degree;
   for_each_parameter([&](int, auto& to, const auto& like) { to.resize(*this, like.size()); }, dL_dgaussians,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// project_backward and optimize in one: the gradients of the parameters never leave the multiprocessor. A warp has
-// 32 Gaussians; rows of coefficients, means and scales are streamed by whole warps, so that every byte is moved
-// once, in order.
+// project_backward and optimize in one: the gradients of the parameters never leave the multiprocessor. A
+// warp has 32 Gaussians; rows of coefficients, means and scales are streamed by whole warps, so that every
+// byte is moved once, in order.
 #include "stipple/backend/cuda/adam.cuh"
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/gaussian_backward.cuh"
@@ -35,10 +35,11 @@ struct StoredGradients {
   const Splat* splat;
   const Vec2f* absolute;  // or null: the plain gradient is observed
 
-  __device__ TakenGradient take(unsigned i) const {
+  __device__ TakenGradient load(unsigned i) const {
     const Splat dL = load_splat_gradient(splat, i);
     return {dL, absolute ? absolute[i] : dL.mean_px};
   }
+  __device__ void clear(unsigned) const {}
 };
 
 // ... or straight from its sums, which are zero again afterwards.
@@ -47,74 +48,80 @@ struct SummedGradients {
   const ProjectedSplat* splats;
   float* sums;
 
-  __device__ TakenGradient take(unsigned i) const {
-    const SplatSums<K> sum = take_sums<K>(sums, i);
+  __device__ TakenGradient load(unsigned i) const {
+    const SplatSums<K> sum = load_sums<K>(sums, i);
     const Splat dL = splat_gradient(splats, i, sum);
     if constexpr (K::kAbsolute) return {dL, Vec2f(sum.field[kAbsoluteX], sum.field[kAbsoluteY])};
     return {dL, dL.mean_px};
   }
+  __device__ void clear(unsigned i) const { clear_sums<K>(sums, i); }
 };
 
-__device__ inline float4 load4(const float* from, std::size_t i) { return reinterpret_cast<const float4*>(from)[i]; }
+// A warp's 32 rows of kRow floats of one parameter and its moments, four floats a lane and round; on their
+// way while the lane does something else. It is all waiting for memory, so as much as possible is asked for
+// at once.
+template <int kRow, int kRounds>
+class RowStep {
+ public:
+  static constexpr int kVectors = kWarp * kRow / 4;
 
-// Asks for a warp's 32 rows of kRow floats, a line of memory for each float of a row: they are needed much later, and
-// waiting for one array after the other is most of what there is to do here.
-template <int kRow>
-__device__ void prefetch_rows(const AdamArrays& arrays, std::size_t first) {
-  const std::size_t floats = first * kRow;
-  for (int line = lane_index(); line < kRow; line += kWarp)
-    for (const float* array : {arrays.value, arrays.first_moment, arrays.second_moment})
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(array + floats + kWarp * line));
-}
-
-// Adam over a warp's 32 rows of kRow floats, four floats a lane. gradient(at, value) and rate(place in the row) are
-// functions, at counting the warp's floats. Several vectors are on their way at once: it is all waiting for memory.
-template <int kRow, class Gradient, class Rate>
-__device__ void step_rows(const AdamArrays& arrays, std::size_t first, unsigned active, const M::AdamRule& rule,
-                          Gradient gradient, Rate rate) {
-  constexpr int kVectors = kWarp * kRow / 4, kRounds = (kVectors + kWarp - 1) / kWarp;
-  constexpr int kAtOnce = kRounds < 4 ? kRounds : 4;
-  const std::size_t first_float = first * kRow;
-  const AdamArrays mine{arrays.value + first_float, arrays.first_moment + first_float,
-                        arrays.second_moment + first_float};
-#pragma unroll 1
-  for (int begin = 0; begin < kRounds; begin += kAtOnce) {
-    float4 value[kAtOnce], m[kAtOnce], v[kAtOnce];
-    bool is_whole[kAtOnce];
+  __device__ RowStep(const AdamArrays& arrays, std::size_t first, unsigned active, int first_round = 0)
+      : arrays_{arrays.value + first * kRow, arrays.first_moment + first * kRow,
+                arrays.second_moment + first * kRow},
+        active_(active),
+        first_round_(first_round) {
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      const int i = (begin + k) * kWarp + lane_index();
+    for (int k = 0; k < kRounds; ++k) {
+      const int i = vector(k);
       const unsigned rows = (2u << ((4 * i + 3) / kRow - 4 * i / kRow)) - 1;  // that these four floats are in
-      is_whole[k] = i < kVectors && (active >> (4 * i / kRow) & rows) == rows;
-      if (!is_whole[k]) continue;
-      value[k] = load4(mine.value, i);
-      m[k] = load4(mine.first_moment, i);
-      v[k] = load4(mine.second_moment, i);
+      is_whole_[k] = i < kVectors && (active >> (4 * i / kRow) & rows) == rows;
+      if (!is_whole_[k]) continue;
+      value_[k] = reinterpret_cast<const float4*>(arrays_.value)[i];
+      first_[k] = reinterpret_cast<const float4*>(arrays_.first_moment)[i];
+      second_[k] = reinterpret_cast<const float4*>(arrays_.second_moment)[i];
     }
+  }
+
+  // gradient(at, value) and rate(place in the row) are functions, at counting the warp's floats.
+  template <class Gradient, class Rate>
+  __device__ void finish(const M::AdamRule& rule, Gradient gradient, Rate rate) {
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      const int i = (begin + k) * kWarp + lane_index();
-      if (is_whole[k]) {
-        float* x[3] = {&value[k].x, &m[k].x, &v[k].x};
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          const M::AdamParameter p = adam_step(x[0][j], x[1][j], x[2][j], gradient(4 * i + j, x[0][j]),
-                                               rate((4 * i + j) % kRow), rule);
-          x[0][j] = p.value;
-          x[1][j] = p.first_moment;
-          x[2][j] = p.second_moment;
-        }
-        reinterpret_cast<float4*>(mine.value)[i] = value[k];
-        reinterpret_cast<float4*>(mine.first_moment)[i] = m[k];
-        reinterpret_cast<float4*>(mine.second_moment)[i] = v[k];
+    for (int k = 0; k < kRounds; ++k) {
+      const int i = vector(k);
+      if (is_whole_[k]) {
+        step(value_[k].x, first_[k].x, second_[k].x, 4 * i, rule, gradient, rate);
+        step(value_[k].y, first_[k].y, second_[k].y, 4 * i + 1, rule, gradient, rate);
+        step(value_[k].z, first_[k].z, second_[k].z, 4 * i + 2, rule, gradient, rate);
+        step(value_[k].w, first_[k].w, second_[k].w, 4 * i + 3, rule, gradient, rate);
+        reinterpret_cast<float4*>(arrays_.value)[i] = value_[k];
+        reinterpret_cast<float4*>(arrays_.first_moment)[i] = first_[k];
+        reinterpret_cast<float4*>(arrays_.second_moment)[i] = second_[k];
       } else if (i < kVectors) {
         for (int at = 4 * i; at < 4 * i + 4; ++at)
-          if (active >> (at / kRow) & 1)
-            adam_in_place(mine, at, gradient(at, mine.value[at]), rate(at % kRow), rule);
+          if (active_ >> (at / kRow) & 1)
+            adam_in_place(arrays_, at, gradient(at, arrays_.value[at]), rate(at % kRow), rule);
       }
     }
   }
-}
+
+ private:
+  __device__ int vector(int k) const { return (first_round_ + k) * kWarp + lane_index(); }
+
+  template <class Gradient, class Rate>
+  __device__ static void step(float& value, float& first, float& second, int at, const M::AdamRule& rule,
+                              Gradient gradient, Rate rate) {
+    const M::AdamParameter p = adam_step(value, first, second, gradient(at, value), rate(at % kRow), rule);
+    value = p.value;
+    first = p.first_moment;
+    second = p.second_moment;
+  }
+
+  AdamArrays arrays_;
+  unsigned active_;
+  int first_round_;
+  float4 value_[kRounds], first_[kRounds], second_[kRounds];
+  bool is_whole_[kRounds];
+};
 
 template <int kDegree>
 struct WarpScratch {
@@ -143,8 +150,8 @@ __global__ void __launch_bounds__(kThreads, 4)
                                      const ProjectedSplat* splats, Gradients gradients, StepArrays arrays,
                                      AdamSettings adam, Observation observation, const StepStatus* status) {
   __shared__ WarpScratch<kDegree> all_scratch[kThreads / kWarp];
-  if (status->is_bad || status->has_overflowed) return;  // nothing may change
   WarpScratch<kDegree>& scratch = all_scratch[threadIdx.x / kWarp];
+  const bool may_change = !status->is_bad && !status->has_overflowed;
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   const std::size_t first = i - lane_index();
   const SeenSplat seen = i < g.count ? load_seen(splats, i) : SeenSplat();
@@ -152,80 +159,97 @@ __global__ void __launch_bounds__(kThreads, 4)
   const unsigned drawn = __ballot_sync(kAllLanes, is_drawn);
   const unsigned active = adam.visible_only ? drawn : __ballot_sync(kAllLanes, i < g.count);
   if (active == 0) return;
-  if (active == kAllLanes) {
-    prefetch_rows<4>(arrays.rotation, first);
-    prefetch_rows<3>(arrays.mean, first);
-    prefetch_rows<3>(arrays.log_scale, first);
-    prefetch_rows<1>(arrays.logit_opacity, first);
-    prefetch_rows<CoefficientRows<kDegree>::kFloats>(arrays.sh, first);
-  }
   GaussianGradient d;
   M::HarmonicBasis basis;
-  if (drawn) scratch.rows.load(g.sh + first * scratch.rows.kFloats, drawn);
-  if (is_drawn) {
-    const auto [dL, observed] = gradients.take(i);
-    if (observation.sum) add_observation(observed, observation.half_size, observation.sum[i]);
-    d = gaussian_backward<kDegree>(g, i, camera, settings, seen, dL, scratch.rows, basis, nullptr, nullptr);
+  if (drawn) {
+    // Everything is asked for before the first of it is used.
+    TakenGradient taken;
+    LoadedGaussian gaussian;
+    if (is_drawn) {
+      taken = gradients.load(i);
+      gaussian = load_gaussian(g, i, settings.scale_modifier);
+    }
+    scratch.rows.load(g.sh + first * scratch.rows.kFloats, drawn);
+    if (is_drawn) {
+      d = gaussian_backward<kDegree>(g, gaussian, camera, settings, seen, taken.splat, scratch.rows, basis,
+                                     nullptr, nullptr);
+      gradients.clear(i);
+      if (observation.sum && may_change)
+        add_observation(taken.observed, observation.half_size, observation.sum[i]);
+    }
   }
+  if (!may_change) return;
   scratch.store(d, basis, is_drawn);
-  const auto stored = [](const float* gradients) { return [gradients](int at, float) { return gradients[at]; }; };
+  const auto stored = [](const float* values) { return [values](int at, float) { return values[at]; }; };
   const auto constant = [](float rate) { return [rate](int) { return rate; }; };
-  step_rows<3>(arrays.mean, first, active, adam.rule, stored(scratch.mean), constant(adam.mean));
-  step_rows<3>(
-      arrays.log_scale, first, active, adam.rule,
-      [&](int at, float value) {
-        const float g = scratch.log_scale[at];
-        return adam.scale_penalty != 0 ? g + M::scale_penalty_vjp(value, adam.scale_penalty) : g;
-      },
-      constant(adam.log_scale));
-  step_rows<4>(arrays.rotation, first, active, adam.rule, stored(scratch.rotation), constant(adam.rotation));
-  step_rows<1>(
-      arrays.logit_opacity, first, active, adam.rule,
-      [&](int at, float value) {
-        const float g = scratch.logit_opacity[at];
-        return adam.opacity_penalty != 0 ? g + M::opacity_penalty_vjp(value, adam.opacity_penalty) : g;
-      },
-      constant(adam.logit_opacity));
-  constexpr int kRow = CoefficientRows<kDegree>::kFloats;
-  step_rows<kRow>(
-      arrays.sh, first, active, adam.rule,
-      [&](int at, float) { return scratch.coefficients(at / kRow, at % kRow); },
-      [&](int place) { return place < 3 ? adam.sh_base : adam.sh_rest; });
+  {
+    RowStep<3, 1> mean(arrays.mean, first, active), log_scale(arrays.log_scale, first, active);
+    RowStep<4, 1> rotation(arrays.rotation, first, active);
+    RowStep<1, 1> logit_opacity(arrays.logit_opacity, first, active);
+    mean.finish(adam.rule, stored(scratch.mean), constant(adam.mean));
+    log_scale.finish(
+        adam.rule,
+        [&](int at, float value) {
+          const float penalty =
+              adam.scale_penalty != 0 ? M::scale_penalty_vjp(value, adam.scale_penalty) : 0.0f;
+          return scratch.log_scale[at] + penalty;
+        },
+        constant(adam.log_scale));
+    rotation.finish(adam.rule, stored(scratch.rotation), constant(adam.rotation));
+    logit_opacity.finish(
+        adam.rule,
+        [&](int at, float value) {
+          const float penalty =
+              adam.opacity_penalty != 0 ? M::opacity_penalty_vjp(value, adam.opacity_penalty) : 0.0f;
+          return scratch.logit_opacity[at] + penalty;
+        },
+        constant(adam.logit_opacity));
+  }
+  constexpr int kRow = CoefficientRows<kDegree>::kFloats, kAll = (kWarp * kRow / 4 + kWarp - 1) / kWarp;
+  constexpr int kAtOnce = kAll < 6 ? kAll : 6;
+#pragma unroll 1
+  for (int round = 0; round < kAll; round += kAtOnce)
+    RowStep<kRow, kAtOnce>(arrays.sh, first, active, round)
+        .finish(
+            adam.rule, [&](int at, float) { return scratch.coefficients(at / kRow, at % kRow); },
+            [&](int place) { return place < 3 ? adam.sh_base : adam.sh_rest; });
 }
 
 }  // namespace
 
 void CudaBackend::optimize_into(DeviceGaussians& g, const View& view, const Projection& projection,
-                                const SplatGradient& dL_dsplat, AdamMoments& moments, const AdamOptions& options,
-                                DensityStatistics* statistics) {
+                                const SplatGradient& dL_dsplat, AdamMoments& moments,
+                                const AdamOptions& options, DensityStatistics* statistics) {
   const std::size_t count = g.size();
   if (count == 0) return;
   DeviceGaussians &m = moments.first, &v = moments.second;
-  const StepArrays arrays{adam_arrays(g.mean, m.mean, v.mean), adam_arrays(g.log_scale, m.log_scale, v.log_scale),
-                          adam_arrays(g.rotation, m.rotation, v.rotation),
-                          adam_arrays(g.logit_opacity, m.logit_opacity, v.logit_opacity),
-                          adam_arrays(g.sh, m.sh, v.sh)};
+  const StepArrays arrays{
+      adam_arrays(g.mean, m.mean, v.mean), adam_arrays(g.log_scale, m.log_scale, v.log_scale),
+      adam_arrays(g.rotation, m.rotation, v.rotation),
+      adam_arrays(g.logit_opacity, m.logit_opacity, v.logit_opacity), adam_arrays(g.sh, m.sh, v.sh)};
   const Observation observation{statistics ? pointer(statistics->sum) : nullptr, half_size_of(view.camera)};
   const auto run = [&](auto degree, auto gradients) {
     project_backward_optimize_kernel<degree()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
-        pointers(g, {}), pinhole(view.camera), render_settings(view.options), pointer(projection.splat), gradients,
-        arrays, adam_settings(options, count), observation, status());
+        pointers(g, {}), pinhole(view.camera), render_settings(view.options), pointer(projection.splat),
+        gradients, arrays, adam_settings(options, count), observation, status());
   };
   with_degree(g.sh_degree, [&](auto degree) {
     if (!sums_are_pending_)
       run(degree, StoredGradients{pointer(dL_dsplat.splat), pointer(dL_dsplat.absolute_mean_px)});
     else if (dL_dsplat.wants_absolute)
-      run(degree, SummedGradients<GradientKind<false, false, true, false>>{pointer(projection.splat), pointer(sums_)});
+      run(degree, SummedGradients<GradientKind<false, false, true, false>>{pointer(projection.splat),
+                                                                           pointer(sums_)});
     else
-      run(degree, SummedGradients<GradientKind<false, false, false, false>>{pointer(projection.splat), pointer(sums_)});
+      run(degree, SummedGradients<GradientKind<false, false, false, false>>{pointer(projection.splat),
+                                                                            pointer(sums_)});
   });
   sums_are_pending_ = false;
   check(cudaGetLastError(), "start project_backward_optimize");
 }
 
-void CudaBackend::project_backward_optimize(DeviceGaussians& g, const View& view, const Projection& projection,
-                                            const SplatGradient& dL_dsplat, AdamMoments& moments,
-                                            const AdamOptions& options) {
+void CudaBackend::project_backward_optimize(DeviceGaussians& g, const View& view,
+                                            const Projection& projection, const SplatGradient& dL_dsplat,
+                                            AdamMoments& moments, const AdamOptions& options) {
   clear_status();
   optimize_into(g, view, projection, dL_dsplat, moments, options, nullptr);
 }

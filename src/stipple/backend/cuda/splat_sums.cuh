@@ -7,12 +7,27 @@
 namespace stipple {
 
 // Three groups of four, each of which a lane has together: a colour, two of the six moments, and one more.
-enum Field { kRed, kM0, kMx, kDepthSum, kGreen, kMy, kMxx, kAbsoluteX, kBlue, kMxy, kMyy, kAbsoluteY, kFields };
+enum Field {
+  kRed,
+  kM0,
+  kMx,
+  kDepthSum,
+  kGreen,
+  kMy,
+  kMxx,
+  kAbsoluteX,
+  kBlue,
+  kMxy,
+  kMyy,
+  kAbsoluteY,
+  kFields
+};
 
 // Which gradients there are, and which are wanted.
 template <bool kWithDepth, bool kWithAlpha, bool kWithAbsolute, bool kInFixedOrder>
 struct GradientKind {
-  static constexpr bool kDepth = kWithDepth, kAlpha = kWithAlpha, kAbsolute = kWithAbsolute, kFixedOrder = kInFixedOrder;
+  static constexpr bool kDepth = kWithDepth, kAlpha = kWithAlpha, kAbsolute = kWithAbsolute,
+                        kFixedOrder = kInFixedOrder;
   // In a pair's sums, this says that they are this pass's.
   static constexpr int kStamp = kAbsolute ? kFields + 0 : kAbsoluteY + 0;
   static constexpr int kStride = kFixedOrder && kAbsolute ? kFields + 4 : kFields + 0;
@@ -23,20 +38,28 @@ struct SplatSums {
   float field[kFields] = {};
 };
 
-// Every Gaussian's own sums, which are zero again afterwards.
+// Every Gaussian's own sums ...
 template <class K>
-__device__ SplatSums<K> take_sums(float* sums, unsigned i) {
+__device__ SplatSums<K> load_sums(const float* sums, unsigned i) {
   SplatSums<K> sum;
-  auto* at = reinterpret_cast<float4*>(sums + static_cast<std::size_t>(i) * K::kStride);
-  float4 part[K::kStride / 4];
+  const auto* at = reinterpret_cast<const float4*>(sums + static_cast<std::size_t>(i) * K::kStride);
 #pragma unroll
-  for (int k = 0; k < K::kStride / 4; ++k) {
-    part[k] = at[k];
-    at[k] = make_float4(0, 0, 0, 0);
+  for (int k = 0; k < kFields / 4; ++k) {
+    const float4 part = at[k];
+    sum.field[4 * k] = part.x;
+    sum.field[4 * k + 1] = part.y;
+    sum.field[4 * k + 2] = part.z;
+    sum.field[4 * k + 3] = part.w;
   }
-#pragma unroll
-  for (int f = 0; f < kFields; ++f) sum.field[f] = reinterpret_cast<const float*>(part)[f];
   return sum;
+}
+
+// ... which must be zero again for the next pass.
+template <class K>
+__device__ void clear_sums(float* sums, unsigned i) {
+  auto* at = reinterpret_cast<float4*>(sums + static_cast<std::size_t>(i) * K::kStride);
+#pragma unroll
+  for (int k = 0; k < kFields / 4; ++k) at[k] = make_float4(0, 0, 0, 0);
 }
 
 // The conic multiplied in.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Products of small matrices by the tensor cores: c += a b, with a 16 x 8, b 8 x 8 and c 16 x 8, spread over a warp. With
-// g = lane / 4 and t = lane % 4 a lane has
+// Products of small matrices by the tensor cores: c += a b, with a 16 x 8, b 8 x 8 and c 16 x 8, spread over
+// a warp. With g = lane / 4 and t = lane % 4 a lane has
 //
 //   a  (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4)        b  (t, g), (t + 4, g)
 //   c  (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1)
@@ -22,10 +22,11 @@ __device__ inline SplitFloat split(float value) {
 
 __device__ inline void multiply_add(float (&c)[4], const float (&a)[4], const float (&b)[2]) {
 #if __CUDA_ARCH__ >= 800
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, "
+      "%1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])),
-        "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
+      : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
+        "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
 #else  // without such cores, and slowly
   const int g = lane_index() / 4, t = lane_index() % 4;
   for (int k = 0; k < 8; ++k)

@@ -28,7 +28,9 @@ struct TileSearch {  // of one splat
   }
 };
 
-__device__ inline int length(M::TileRange range) { return range.end > range.begin ? range.end - range.begin : 0; }
+__device__ inline int length(M::TileRange range) {
+  return range.end > range.begin ? range.end - range.begin : 0;
+}
 
 template <class T>
 __device__ inline T broadcast(const T& value, int lane) {

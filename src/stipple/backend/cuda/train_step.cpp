@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole step without a word to the host before its end. What only the device knows is how many Gaussians a view
-// shows, and in how many tiles, hence how much room they take: that is predicted from the last time the view was
-// seen. Where it was too little the step has changed nothing, and is run again with enough.
+// A whole step without a word to the host before its end. What only the device knows is how many Gaussians a
+// view shows, and in how many tiles, hence how much room they take: that is predicted from the last time the
+// view was seen. Where it was too little the step has changed nothing, and is run again with enough.
 #include <algorithm>
 #include <cstring>
 
@@ -38,8 +38,8 @@ void check_pair_count(std::uint64_t pairs) {
       "this view is too heavy: about 2^31 pairs of Gaussian and tile; use fewer Gaussians or fewer pixels");
 }
 
-void CudaBackend::enqueue_step(TrainState& state, const View& view, const LossTarget& target, const TrainStep& what,
-                               TrainBuffers& b, const BinRoom& room) {
+void CudaBackend::enqueue_step(TrainState& state, const View& view, const LossTarget& target,
+                               const TrainStep& what, TrainBuffers& b, const BinRoom& room) {
   const auto done = [&](Stage stage) { events_.record(stage, stream()); };
   events_.begin(stream());
   clear_status();
@@ -54,7 +54,8 @@ void CudaBackend::enqueue_step(TrainState& state, const View& view, const LossTa
   b.dL_dsplat.wants_absolute = what.absolute_gradients;
   blend_backward_into(b.projection, b.bins, view, b.frame, b.dL_dframe, true, b.dL_dsplat);
   done(Stage::kBlendBackward);
-  optimize_into(state.gaussians, view, b.projection, b.dL_dsplat, state.moments, what.adam, &state.statistics);
+  optimize_into(state.gaussians, view, b.projection, b.dL_dsplat, state.moments, what.adam,
+                &state.statistics);
   if (what.noise != 0) perturb_into(state.gaussians, what.noise, what.noise_seed);
   done(Stage::kOptimize);
   check(cudaMemcpyAsync(host_totals_, pointer(b.projection.totals), sizeof(Projection::Totals),
@@ -76,7 +77,6 @@ TrainOutcome CudaBackend::train_step(TrainState& state, const View& view, const 
     const BinRoom needed{static_cast<std::size_t>(host_totals_->gaussians),
                          static_cast<std::size_t>(host_totals_->pairs)};
     room_from_camera_[camera] = needed;
-    if (status.is_bad) sums_stride_ = 0;  // what was added up stays there: the next pass must start afresh
     if (!status.has_overflowed) {
       TrainOutcome outcome{status.loss, !status.is_bad, {}};
       events_.read(outcome.ms);
