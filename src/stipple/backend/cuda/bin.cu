@@ -14,6 +14,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
+#include <limits>
 
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/tiles.cuh"
@@ -160,6 +161,7 @@ void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& roo
   const auto count = static_cast<unsigned>(projection.splat.size());
   const auto gaussians = static_cast<unsigned>(room.gaussians), pairs = static_cast<unsigned>(room.pairs);
   const unsigned tile_count = static_cast<unsigned>(out.column_count) * static_cast<unsigned>(out.row_count);
+  constexpr int kKeyBits = 8 * sizeof(Key);
   const int tile_bits = std::bit_width(tile_count);  // tile_count itself stands for none
   const Projection::Totals* totals = pointer(projection.totals);
 
@@ -185,13 +187,15 @@ void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& roo
     return cub::DeviceRadixSort::SortPairs(
         scratch, bytes, tile, sorted_tile, deterministic_ ? emission : gaussian,
         deterministic_ ? pointer(out.emission_from_slot) : pointer(out.gaussian_from_slot),
-        static_cast<int>(n), 0, tile_bits, stream());
+        static_cast<int>(n), 0, scratch ? tile_bits : kKeyBits, stream());
   };
-  // Asking takes CUB longer than a small sort does: it is asked for something more than is needed now.
+  // Asking takes CUB longer than a small sort does: it is asked for something more than is needed now, and
+  // for as many tiles as there are keys.
   if (sizeof(Key) != scratch_.key_bytes || count > scratch_.count || gaussians > scratch_.room.gaussians ||
       pairs > scratch_.room.pairs) {
     const auto grown = [](std::size_t before, std::size_t now) {
-      return now > before ? now + now / 4 : before;
+      constexpr std::size_t kMost = std::numeric_limits<int>::max();
+      return now > before ? std::min(now + now / 4, kMost) : before;
     };
     scratch_.key_bytes = sizeof(Key);
     scratch_.count = grown(scratch_.count, count);

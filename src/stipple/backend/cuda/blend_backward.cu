@@ -81,7 +81,7 @@ __device__ BackwardPixel load_pixel(const BackwardInput& in, const PixelPlace& p
     p.dL_dchannel[3] = in.dL_ddepth[at];
     p.behind += p.dL_dchannel[3] * (in.depth[at] - before(4));
   }
-  if (K::kAlpha) {
+  if (in.dL_dalpha) {
     p.dL_dalpha = in.dL_dalpha[at];
     p.behind += p.dL_dalpha * (fabsf(front) - in.transmittance[at]);
   }
@@ -112,8 +112,7 @@ __device__ float2 replay_pixel(const PatchSplat& s, float y, float log2_alpha_ma
   pixel.front = goes_on ? after : 0.0f;
   weight = goes_on ? weight : 0.0f;
 
-  float p = K::kAlpha ? pixel.dL_dalpha : 0.0f;
-  p = fmaf(s.curve_red.w, pixel.dL_dchannel[0], p);
+  float p = fmaf(s.curve_red.w, pixel.dL_dchannel[0], pixel.dL_dalpha);
   p = fmaf(s.green_blue.x, pixel.dL_dchannel[1], p);
   p = fmaf(s.green_blue.y, pixel.dL_dchannel[2], p);
   if (K::kDepth) p = fmaf(s.depth, pixel.dL_dchannel[3], p);
@@ -542,8 +541,8 @@ void CudaBackend::blend_backward_into(const Projection& projection, const TileBi
                          checkpoint_fields(!frame.depth.empty()) * kTilePixels,
                          std::log2(view.options.alpha_max),
                          status()};
-  const auto run = [&](auto depth, auto alpha, auto absolute, auto fixed_order) {
-    using K = GradientKind<depth(), alpha(), absolute(), fixed_order()>;
+  const auto run = [&](auto depth, auto absolute, auto fixed_order) {
+    using K = GradientKind<depth(), absolute(), fixed_order()>;
     prepare_sums(K::kFixedOrder ? slot_count : count, K::kStride);
     const auto blocks = static_cast<unsigned>(tile_count + max_chunk_count(slot_count));
     constexpr int kSharedBytes = sizeof(BackwardShared<K>);
@@ -558,7 +557,7 @@ void CudaBackend::blend_backward_into(const Projection& projection, const TileBi
         pointer(projection.splat), pointer(bins.emissions_from_gaussian), static_cast<unsigned>(count),
         pointer(sums_), sums_stamp_, pointer(out.splat), pointer(out.absolute_mean_px), status());
   };
-  with_constants(run, !dL_dframe.depth.empty(), !dL_dframe.alpha.empty(), out.wants_absolute, deterministic_);
+  with_constants(run, !dL_dframe.depth.empty(), out.wants_absolute, deterministic_);
   check(cudaGetLastError(), "start blend_backward");
 }
 

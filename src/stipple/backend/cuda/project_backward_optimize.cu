@@ -237,11 +237,11 @@ void CudaBackend::optimize_into(DeviceGaussians& g, const View& view, const Proj
     if (!sums_are_pending_)
       run(degree, StoredGradients{pointer(dL_dsplat.splat), pointer(dL_dsplat.absolute_mean_px)});
     else if (dL_dsplat.wants_absolute)
-      run(degree, SummedGradients<GradientKind<false, false, true, false>>{pointer(projection.splat),
-                                                                           pointer(sums_)});
+      run(degree,
+          SummedGradients<GradientKind<false, true, false>>{pointer(projection.splat), pointer(sums_)});
     else
-      run(degree, SummedGradients<GradientKind<false, false, false, false>>{pointer(projection.splat),
-                                                                            pointer(sums_)});
+      run(degree,
+          SummedGradients<GradientKind<false, false, false>>{pointer(projection.splat), pointer(sums_)});
   });
   sums_are_pending_ = false;
   check(cudaGetLastError(), "start project_backward_optimize");

@@ -24,10 +24,9 @@ enum Field {
 };
 
 // Which gradients there are, and which are wanted.
-template <bool kWithDepth, bool kWithAlpha, bool kWithAbsolute, bool kInFixedOrder>
+template <bool kWithDepth, bool kWithAbsolute, bool kInFixedOrder>
 struct GradientKind {
-  static constexpr bool kDepth = kWithDepth, kAlpha = kWithAlpha, kAbsolute = kWithAbsolute,
-                        kFixedOrder = kInFixedOrder;
+  static constexpr bool kDepth = kWithDepth, kAbsolute = kWithAbsolute, kFixedOrder = kInFixedOrder;
   // In a pair's sums, this says that they are this pass's.
   static constexpr int kStamp = kAbsolute ? kFields + 0 : kAbsoluteY + 0;
   static constexpr int kStride = kFixedOrder && kAbsolute ? kFields + 4 : kFields + 0;
