@@ -48,7 +48,7 @@ body='
   TileRange columns = tile_columns(f, splat_tau(log2_of(f.opacity)), tile_rows(f, 9).begin, 9);
   WindowMeans m; m.x = x; m.y = x; m.xx = x; m.yy = x; m.xy = ssim_window_weight(1);
   AdamRule rule; rule.rate = 0.1; rule.beta1 = 0.9; rule.beta2 = 0.999; rule.epsilon = 1e-8;
-  rule.correction1 = 1.0; rule.correction2 = 1.0;
+  rule.inverse_correction1 = 1.0; rule.inverse_correction2 = 1.0;
   AdamParameter p; p.value = x; p.first_moment = x; p.second_moment = x;
   float sum = scale_from_log_vjp(shape.scale, dL_dshape.scale).x + dL_dshape.rotation.x + packed.xx +
       dL_dcamera.focal_px.x + view_offset_camera_vjp(camera, dL_dv).translation.x + sigmoid_vjp(x, d.dL_dopacity) +

@@ -53,7 +53,7 @@ TEST(Similarity, AbsoluteDifferenceVjpIsExactOnBothSides) {
 }
 
 TEST(Adam, FirstStepMovesByTheRateAgainstTheGradient) {
-  M::AdamRule rule{0.01, 0.9, 0.999, 1e-15, 1 - 0.9, 1 - 0.999};
+  M::AdamRule rule{0.01, 0.9, 0.999, 1e-15, 1 / (1 - 0.9), 1 / (1 - 0.999)};
   for (double gradient : {-3.0, 1e-6, 250.0}) {
     M::AdamParameter p = M::adam({1, 0, 0}, gradient, rule);
     EXPECT_NEAR(p.value, 1 - std::copysign(0.01, gradient), 1e-9);
@@ -68,7 +68,7 @@ TEST(Adam, FollowsTheWrittenOutRecurrence) {
   double value = 0.5, m = 0, v = 0;
   for (int step = 1; step <= kTrials; ++step) {
     double g = uniform(rng, -1, 1), c1 = 1 - std::pow(0.9, step), c2 = 1 - std::pow(0.999, step);
-    p = M::adam(p, g, {0.01, 0.9, 0.999, 1e-8, c1, c2});
+    p = M::adam(p, g, {0.01, 0.9, 0.999, 1e-8, 1 / c1, 1 / c2});
     m = 0.9 * m + 0.1 * g;
     v = 0.999 * v + 0.001 * g * g;
     value -= 0.01 * (m / c1) / (std::sqrt(v / c2) + 1e-8);
@@ -77,7 +77,8 @@ TEST(Adam, FollowsTheWrittenOutRecurrence) {
 }
 
 TEST(Adam, AZeroGradientLeavesAFreshParameterAlone) {
-  Math<float>::AdamParameter p = Math<float>::adam({1, 0, 0}, 0, {0.01f, 0.9f, 0.999f, 1e-15f, 0.1f, 0.001f});
+  Math<float>::AdamParameter p =
+      Math<float>::adam({1, 0, 0}, 0, {0.01f, 0.9f, 0.999f, 1e-15f, 10.0f, 1000.0f});
   EXPECT_EQ(p.value, 1.0f);
 }
 
