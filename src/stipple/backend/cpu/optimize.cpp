@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // optimize: one Adam step of every parameter (math/adam.glsl), a vector of parameters at a time. It streams
 // four arrays in and three out, and is as fast as the memory.
-#include <cmath>
-
+#include "stipple/backend/adam_rule.h"
 #include "stipple/backend/cpu/parameter_step.h"
 #include "stipple/core/parallel.h"
 
@@ -111,14 +110,7 @@ AdamStep::Group group(DeviceArray<T>& value, DeviceArray<T>& first, DeviceArray<
 
 AdamStep::AdamStep(DeviceGaussians& g, const Projection& projection, AdamMoments& moments,
                    const AdamOptions& o)
-    : rule_{0,
-            o.beta1,
-            o.beta2,
-            o.epsilon,
-            static_cast<float>(1 / (1 - std::pow(static_cast<double>(o.beta1), o.step))),
-            static_cast<float>(1 / (1 - std::pow(static_cast<double>(o.beta2), o.step)))},
-      splats_(host(projection.splat)),
-      visible_only_(o.visible_only) {
+    : rule_(adam_rule(o)), splats_(host(projection.splat)), visible_only_(o.visible_only) {
   using G = ParameterGradient;
   DeviceGaussians &m = moments.first, &v = moments.second;
   groups_ = {

@@ -2,8 +2,7 @@
 #pragma once
 // One parameter's update in memory, shared by optimize and project_backward_optimize; see the remark on
 // contraction in gaussian_backward.cuh.
-#include <cmath>
-
+#include "stipple/backend/adam_rule.h"
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/kernel.cuh"
 
@@ -28,11 +27,7 @@ struct AdamSettings {
 
 inline AdamSettings adam_settings(const AdamOptions& o, std::size_t gaussian_count) {
   AdamSettings s{};
-  s.rule.beta1 = o.beta1;
-  s.rule.beta2 = o.beta2;
-  s.rule.epsilon = o.epsilon;
-  s.rule.inverse_correction1 = static_cast<float>(1 / (1 - std::pow(static_cast<double>(o.beta1), o.step)));
-  s.rule.inverse_correction2 = static_cast<float>(1 / (1 - std::pow(static_cast<double>(o.beta2), o.step)));
+  s.rule = adam_rule(o);
   s.mean = o.mean;
   s.log_scale = o.log_scale;
   s.rotation = o.rotation;

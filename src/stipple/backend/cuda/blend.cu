@@ -50,12 +50,7 @@ __device__ void blend_pixel(const PatchSplat& s, float y, PixelState& pixel) {
 struct LaneState {
   PixelState pixel[kLanePixels];
 
-  __device__ bool is_finished() const {
-    float live = 0;
-#pragma unroll
-    for (const PixelState& p : pixel) live += p.front;
-    return live == 0;
-  }
+  __device__ bool is_finished() const { return are_finished(pixel); }
 };
 
 template <bool kDepth>
@@ -113,7 +108,8 @@ __global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, Blen
     __syncthreads();
     if (begins_chunk)
       store_checkpoint<kDepth>(
-          state, place, out.checkpoint + static_cast<std::size_t>(chunk) * (kDepth ? 5 : 4) * kTilePixels);
+          state, place,
+          out.checkpoint + static_cast<std::size_t>(chunk) * checkpoint_fields(kDepth) * kTilePixels);
     for (unsigned group = 0; group < count; group += kWarp) {
       if (__all_sync(kAllLanes, state.is_finished())) break;
       int unused;

@@ -52,12 +52,7 @@ struct BackwardPixel {
 struct BackwardState {
   BackwardPixel pixel[kLanePixels];
 
-  __device__ bool is_finished() const {
-    float live = 0;
-#pragma unroll
-    for (const BackwardPixel& p : pixel) live += p.front;
-    return live == 0;
-  }
+  __device__ bool is_finished() const { return are_finished(pixel); }
 };
 
 // A pixel at the start of a chunk; `checkpoint` is null for the first.
@@ -469,20 +464,12 @@ constexpr int kBackgroundThreads = 1024;
 // One block, since it is seldom wanted: sum over the pixels of dL_dcolor * transmittance.
 __global__ void __launch_bounds__(kBackgroundThreads)
     background_kernel(const float* dL_dcolor, const float* transmittance, std::size_t plane, Vec3f* out) {
-  __shared__ double warp_sum[kBackgroundThreads / kWarp];
   for (int k = 0; k < 3; ++k) {
     double sum = 0;
     for (std::size_t i = threadIdx.x; i < plane; i += kBackgroundThreads)
       sum += static_cast<double>(dL_dcolor[k * plane + i] * transmittance[i]);
-    sum = sum_over_warp(sum);
-    if (lane_index() == 0) warp_sum[threadIdx.x / kWarp] = sum;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      double total = 0;
-      for (double w : warp_sum) total += w;
-      (*out)[k] = static_cast<float>(total);
-    }
-    __syncthreads();
+    sum = sum_over_block<kBackgroundThreads>(sum);
+    if (threadIdx.x == 0) (*out)[k] = static_cast<float>(sum);
   }
 }
 

@@ -5,6 +5,8 @@
 // long, keeps the device waiting.
 #include <cstddef>
 
+#include "stipple/math/host_device.h"
+
 namespace stipple {
 
 constexpr int kChunk = 256;  // slots
@@ -12,7 +14,7 @@ constexpr int kTilePixels = 256;
 
 // Of a checkpoint, each for every pixel of the tile: transmittance (negative when finished), red, green,
 // blue, and the depth when there is one.
-inline int checkpoint_fields(bool with_depth) { return with_depth ? 5 : 4; }
+STIPPLE_HD constexpr int checkpoint_fields(bool with_depth) { return with_depth ? 5 : 4; }
 
 // Chunks after the tiles' first that this many slots can have at most.
 inline std::size_t max_chunk_count(std::size_t slots) { return slots / kChunk; }

@@ -26,4 +26,17 @@ __device__ inline T sum_over_warp(T value) {
   return value;
 }
 
+// Over a block of kThreads, for all of them, always in the same order.
+template <int kThreads>
+__device__ inline double sum_over_block(double value) {
+  __shared__ double warp_sum[kThreads / kWarp];
+  value = sum_over_warp(value);
+  __syncthreads();  // nobody still reads the last call's
+  if (lane_index() == 0) warp_sum[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  double sum = 0;
+  for (double w : warp_sum) sum += w;
+  return sum;
+}
+
 }  // namespace stipple

@@ -106,27 +106,15 @@ __device__ float filter_down(const float (&ring)[kTaps], int newest, const Windo
   return sum;
 }
 
-__device__ double sum_over_block(double value, double* shared) {
-  value = sum_over_warp(value);
-  __syncthreads();
-  if (lane_index() == 0) shared[threadIdx.x / kWarp] = value;
-  __syncthreads();
-  double sum = 0;
-  for (int w = 0; w < kThreads / kWarp; ++w) sum += shared[w];
-  return sum;
-}
-
 __device__ void store_block_sums(const LossSums& mine, LossSums* sums) {
-  __shared__ double shared[kThreads / kWarp];
-  const LossSums all{sum_over_block(mine.l1, shared), sum_over_block(mine.squares, shared),
-                     sum_over_block(mine.ssim, shared)};
+  const LossSums all{sum_over_block<kThreads>(mine.l1), sum_over_block<kThreads>(mine.squares),
+                     sum_over_block<kThreads>(mine.ssim)};
   const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   if (threadIdx.x == 0) sums[block] = all;
 }
 
 // The last block to finish adds up what all have found, in a fixed order.
 __device__ void finish(const LossInput& in, const LossOutput& out) {
-  __shared__ double shared[kThreads / kWarp];
   __shared__ bool is_last;
   const unsigned block_count = gridDim.x * gridDim.y * gridDim.z;
   if (threadIdx.x == 0) {
@@ -143,8 +131,8 @@ __device__ void finish(const LossInput& in, const LossOutput& out) {
     part.squares += other.squares;
     part.ssim += other.ssim;
   }
-  const LossSums all{sum_over_block(part.l1, shared), sum_over_block(part.squares, shared),
-                     sum_over_block(part.ssim, shared)};
+  const LossSums all{sum_over_block<kThreads>(part.l1), sum_over_block<kThreads>(part.squares),
+                     sum_over_block<kThreads>(part.ssim)};
   if (threadIdx.x != 0) return;
   const double count = 3.0 * in.width * in.height, ssim_weight = in.ssim_weight;
   const double total = (1 - ssim_weight) * all.l1 / count + ssim_weight * (1 - all.ssim / count);

@@ -44,6 +44,15 @@ struct PixelPlace {
   static __device__ int pixel_of(int lane, int i) { return i * kWarp + lane; }  // in the patch, row by row
 };
 
+// Whether nothing more is drawn into any of a lane's pixels.
+template <class Pixel>
+__device__ bool are_finished(const Pixel (&pixel)[kLanePixels]) {
+  float live = 0;
+#pragma unroll
+  for (const Pixel& p : pixel) live += p.front;
+  return live == 0;
+}
+
 // A splat as a tile keeps it in shared memory; 48 bytes.
 struct StagedSplat {
   float4 shape;   // mean x, mean y, a, b

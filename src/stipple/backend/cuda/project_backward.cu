@@ -24,7 +24,6 @@ struct GradientPointers {
 
 // The block's sum of one Gaussian's share in the camera's gradient a thread.
 __device__ void add_camera(const M::Pinhole& a, const M::Pinhole& b, double* out) {
-  __shared__ double warp_sum[kThreads / kWarp];
   const float field[kCameraFields] = {
       a.rotation[0].x + b.rotation[0].x, a.rotation[0].y + b.rotation[0].y, a.rotation[0].z + b.rotation[0].z,
       a.rotation[1].x + b.rotation[1].x, a.rotation[1].y + b.rotation[1].y, a.rotation[1].z + b.rotation[1].z,
@@ -33,13 +32,8 @@ __device__ void add_camera(const M::Pinhole& a, const M::Pinhole& b, double* out
       a.focal_px.x + b.focal_px.x,       a.focal_px.y + b.focal_px.y,       a.center_px.x + b.center_px.x,
       a.center_px.y + b.center_px.y};
   for (int k = 0; k < kCameraFields; ++k) {
-    const double sum = sum_over_warp(static_cast<double>(field[k]));
-    __syncthreads();
-    if (lane_index() == 0) warp_sum[threadIdx.x / kWarp] = sum;
-    __syncthreads();
-    if (threadIdx.x != 0) continue;
-    out[k] = 0;
-    for (double w : warp_sum) out[k] += w;
+    const double sum = sum_over_block<kThreads>(static_cast<double>(field[k]));
+    if (threadIdx.x == 0) out[k] = sum;
   }
 }
 

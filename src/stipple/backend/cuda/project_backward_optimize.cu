@@ -181,29 +181,24 @@ __global__ void __launch_bounds__(kThreads, 4)
   if (!may_change) return;
   scratch.store(d, basis, is_drawn);
   const auto stored = [](const float* values) { return [values](int at, float) { return values[at]; }; };
+  const auto penalised = [](const float* values, float weight, auto vjp) {
+    return [=](int at, float value) { return values[at] + (weight != 0 ? vjp(value, weight) : 0.0f); };
+  };
   const auto constant = [](float rate) { return [rate](int) { return rate; }; };
   {
     RowStep<3, 1> mean(arrays.mean, first, active), log_scale(arrays.log_scale, first, active);
     RowStep<4, 1> rotation(arrays.rotation, first, active);
     RowStep<1, 1> logit_opacity(arrays.logit_opacity, first, active);
     mean.finish(adam.rule, stored(scratch.mean), constant(adam.mean));
-    log_scale.finish(
-        adam.rule,
-        [&](int at, float value) {
-          const float penalty =
-              adam.scale_penalty != 0 ? M::scale_penalty_vjp(value, adam.scale_penalty) : 0.0f;
-          return scratch.log_scale[at] + penalty;
-        },
-        constant(adam.log_scale));
+    log_scale.finish(adam.rule,
+                     penalised(scratch.log_scale, adam.scale_penalty,
+                               [](float value, float w) { return M::scale_penalty_vjp(value, w); }),
+                     constant(adam.log_scale));
     rotation.finish(adam.rule, stored(scratch.rotation), constant(adam.rotation));
-    logit_opacity.finish(
-        adam.rule,
-        [&](int at, float value) {
-          const float penalty =
-              adam.opacity_penalty != 0 ? M::opacity_penalty_vjp(value, adam.opacity_penalty) : 0.0f;
-          return scratch.logit_opacity[at] + penalty;
-        },
-        constant(adam.logit_opacity));
+    logit_opacity.finish(adam.rule,
+                         penalised(scratch.logit_opacity, adam.opacity_penalty,
+                                   [](float value, float w) { return M::opacity_penalty_vjp(value, w); }),
+                         constant(adam.logit_opacity));
   }
   constexpr int kRow = CoefficientRows<kDegree>::kFloats, kAll = (kWarp * kRow / 4 + kWarp - 1) / kWarp;
   constexpr int kAtOnce = kAll < 6 ? kAll : 6;
