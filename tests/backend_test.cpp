@@ -10,9 +10,11 @@
 #include <cstring>
 #include <limits>
 
+#include "stipple/backend/render.h"
 #include "stipple/core/parallel.h"
 #include "tests/backend_run.h"
 #include "tests/conformance_scenes.h"
+#include "tests/limited_backend.h"
 
 namespace stipple {
 namespace {
@@ -508,6 +510,44 @@ TEST_P(BackendTest, NothingToDrawGivesTheBackground) {
     expect_finite(e);
     for (Vec3f v : e.gradient.mean) EXPECT_EQ(v, Vec3f(0, 0, 0));
   }
+}
+
+// A picture in bands of any height, one of them beyond the picture's end, is the picture.
+TEST_P(BackendTest, BandsMakeTheWholePicture) {
+  const Gaussians g = random_cloud(2000, 2, 61, {.spread = 2.5f});
+  View view{looking_down_z(245, 136, 150),
+            {.background = {0.2f, 0.5f, 0.7f}, .depth = DepthOutput::kExpected}};
+  Rendering whole(GetParam(), g, view), banded(GetParam(), g, view);
+  banded.frame = {};
+  for (const TileRows band : {TileRows{6, 20}, {0, 1}, {1, 4}, {4, 6}, {9, 12}}) {
+    view.band = band;
+    banded.render(view);
+    EXPECT_EQ(banded.bins.row_count, std::min(band.end, 9) - band.begin);
+  }
+  EXPECT_TRUE(
+      same_bits(banded.frame.color.download(*banded.backend), whole.frame.color.download(*whole.backend)));
+  EXPECT_TRUE(same_bits(banded.frame.transmittance.download(*banded.backend),
+                        whole.frame.transmittance.download(*whole.backend)));
+  EXPECT_TRUE(
+      same_bits(banded.frame.depth.download(*banded.backend), whole.frame.depth.download(*whole.backend)));
+}
+
+// Less and less memory: bands first, and in the end a sentence.
+TEST(Render, IsDoneInBandsWhereThereIsLittleRoom) {
+  const Gaussians g = random_cloud(3000, 1, 62, {.log_scale = -1});
+  const View view{looking_down_z(200, 300, 150), {}};
+  LimitedBackend backend(std::size_t{1} << 30);
+  const DeviceGaussians on_device = upload(backend, g);
+  const RenderedImages expected = render(backend, on_device, view);
+  int pictures = 0;
+  try {
+    for (backend.limit_bytes = std::size_t{8} << 20;; backend.limit_bytes -= 64 << 10, ++pictures) {
+      const RenderedImages images = render(backend, on_device, view);
+      ASSERT_EQ(images.color.values, expected.color.values) << backend.limit_bytes;
+    }
+  } catch (const OutOfMemory&) {
+  }
+  EXPECT_GT(pictures, 20);
 }
 
 TEST_P(BackendTest, GatherRepeatsDropsAndReorders) {

@@ -3,6 +3,7 @@
 // The contract between the trainer and a device: the stages of the pipeline, in the order data meets them,
 // and what passes between them. Layouts are the same on every backend, so that any stage of one can be
 // checked against another.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -29,10 +30,24 @@ struct RenderOptions {
   float near_plane = Math<float>::default_near_plane;  // scene units
 };
 
+struct TileRows {  // begin to end - 1
+  int begin, end;
+};
+
 struct View {  // everything that decides what a picture of given Gaussians looks like
   Camera camera;
   RenderOptions options;
+  // Only these rows of tiles are drawn, and the rest of the frame is left as it is: a picture for which a
+  // device has no room as a whole is drawn in such bands.
+  TileRows band{0, 1 << 30};
 };
+
+// Those of the band that the picture has.
+inline TileRows tile_rows_of(const View& view) {
+  const int tile = Math<float>::tile_size_px, all = (view.camera.height_px + tile - 1) / tile;
+  const int begin = std::clamp(view.band.begin, 0, all);
+  return {begin, std::clamp(view.band.end, begin, all)};
+}
 
 // Values given in place of computed ones; an empty array means: computed. Their gradients have the same type.
 struct Precomputed {
@@ -64,6 +79,7 @@ struct Projection {  // project -> bin, blend
 
 struct TileBins {  // bin -> blend
   int column_count = 0, row_count = 0;
+  int first_row = 0;  // tile 0 is the first of this row of the picture's tiles
   // Tile t owns slots [begin[t], begin[t + 1]), nearest Gaussian first, ties by index.
   DeviceArray<std::uint32_t> slot_begin_from_tile;
   DeviceArray<std::uint32_t> gaussian_from_slot;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/backend/render.h"
 
+#include <algorithm>
+
 namespace stipple {
 
 namespace {
@@ -11,6 +13,28 @@ Image image_from_planes(const std::vector<float>& planes, int width, int height,
   for (std::size_t i = 0; i < n; ++i)
     for (int c = 0; c < channel_count; ++c) image.values[i * channel_count + c] = planes[c * n + i];
   return image;
+}
+
+// Where there is no room for what a picture takes, it is drawn in two bands, or four ...
+void draw(Backend& backend, const DeviceGaussians& gaussians, View view, Projection& projection,
+          TileBins& bins, Frame& frame) {
+  const TileRows all = tile_rows_of(view);
+  for (int rows = std::max(all.end - all.begin, 1);; rows = (rows + 1) / 2) {
+    try {
+      for (int begin = all.begin; begin == all.begin || begin < all.end; begin += rows) {
+        view.band = {begin, std::min(begin + rows, all.end)};
+        backend.project(gaussians, {}, view, projection);
+        backend.bin(projection, view, bins);
+        backend.blend(projection, bins, view, frame);
+      }
+      return;
+    } catch (const OutOfMemory&) {
+      if (rows == 1) throw;
+      projection = {};
+      bins = {};
+      frame = {};
+    }
+  }
 }
 
 }  // namespace
@@ -29,9 +53,7 @@ ModelRenderer::ModelRenderer(Backend& backend, const Gaussians& gaussians)
     : backend_(backend), gaussians_(upload(backend, gaussians)) {}
 
 RenderedImages ModelRenderer::render(const View& view) {
-  backend_.project(gaussians_, {}, view, projection_);
-  backend_.bin(projection_, view, bins_);
-  backend_.blend(projection_, bins_, view, frame_);
+  draw(backend_, gaussians_, view, projection_, bins_, frame_);
   return download_frame(backend_, frame_);
 }
 
@@ -43,9 +65,7 @@ RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const 
   Projection projection;
   TileBins bins;
   Frame frame;
-  backend.project(gaussians, {}, view, projection);
-  backend.bin(projection, view, bins);
-  backend.blend(projection, bins, view, frame);
+  draw(backend, gaussians, view, projection, bins, frame);
   return download_frame(backend, frame);
 }
 

@@ -55,23 +55,23 @@ M::Footprint footprint_of(const ProjectedSplat& p) {
 // Finds the spans of splats [begin, end) and counts them into tiles; emissions are still counted from the
 // chunk's first.
 void count_chunk(std::span<const ProjectedSplat> splats, std::size_t begin, std::size_t end, int columns,
-                 int rows, std::span<TileBins::Emissions> emissions, Chunk& chunk) {
+                 TileRows band, std::span<TileBins::Emissions> emissions, Chunk& chunk) {
   chunk.spans.clear();
-  chunk.slot_from_tile.assign(static_cast<std::size_t>(columns) * rows, 0);
+  chunk.slot_from_tile.assign(static_cast<std::size_t>(columns) * (band.end - band.begin), 0);
   chunk.emission_count = 0;
   for (std::size_t i = begin; i < end; ++i) {
     const auto first_emission = static_cast<std::uint32_t>(chunk.emission_count);
     emissions[i] = {first_emission, first_emission};
     if (splats[i].splat.opacity == 0) continue;
     M::Footprint f = footprint_of(splats[i]);
-    M::TileRange r = M::tile_rows(f, rows);
+    M::TileRange r = M::tile_rows(f, band.end);
     float tau = M::splat_tau(splats[i].log2_opacity);
-    for (int row = r.begin; row < r.end; ++row) {
+    for (int row = std::max(r.begin, band.begin); row < r.end; ++row) {
       M::TileRange c = M::tile_columns(f, tau, row, columns);
       if (c.end <= c.begin) continue;
-      chunk.spans.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint16_t>(row),
+      chunk.spans.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint16_t>(row - band.begin),
                              static_cast<std::uint16_t>(c.begin), static_cast<std::uint16_t>(c.end)});
-      std::uint32_t* tile = &chunk.slot_from_tile[static_cast<std::size_t>(row) * columns];
+      std::uint32_t* tile = &chunk.slot_from_tile[static_cast<std::size_t>(row - band.begin) * columns];
       for (int column = c.begin; column < c.end; ++column) ++tile[column];
       chunk.emission_count += static_cast<std::uint64_t>(c.end - c.begin);
     }
@@ -127,7 +127,9 @@ void fill_chunk(std::span<const ProjectedSplat> splats, int columns, std::uint32
 void CpuBackend::bin(const Projection& projection, const View& view, TileBins& out) {
   auto splats = host(projection.splat);
   out.column_count = (view.camera.width_px + M::tile_size_px - 1) / M::tile_size_px;
-  out.row_count = (view.camera.height_px + M::tile_size_px - 1) / M::tile_size_px;
+  const TileRows band = tile_rows_of(view);
+  out.first_row = band.begin;
+  out.row_count = band.end - band.begin;
   std::size_t tile_count = static_cast<std::size_t>(out.column_count) * out.row_count;
 
   // A number of chunks that depends on the scene alone; few, since each keeps a count per tile.
@@ -141,7 +143,7 @@ void CpuBackend::bin(const Projection& projection, const View& view, TileBins& o
   auto count_one = HWY_DYNAMIC_DISPATCH(count_chunk);
   parallel_for(chunks.size(), [&](std::size_t c) {
     auto [begin, end] = range(c);
-    count_one(splats, begin, end, out.column_count, out.row_count, emissions, chunks[c]);
+    count_one(splats, begin, end, out.column_count, band, emissions, chunks[c]);
   });
 
   std::vector<std::uint64_t> first_emission(chunks.size() + 1, 0);

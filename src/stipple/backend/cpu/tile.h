@@ -23,7 +23,7 @@ struct TilePlace {
 
   TilePlace(const TileBins& bins, const Camera& camera, std::size_t tile)
       : x(static_cast<int>(tile % bins.column_count) * kTile),
-        y(static_cast<int>(tile / bins.column_count) * kTile),
+        y((bins.first_row + static_cast<int>(tile / bins.column_count)) * kTile),
         width(std::min(kTile, camera.width_px - x)),
         height(std::min(kTile, camera.height_px - y)) {}
 };

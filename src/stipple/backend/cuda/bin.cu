@@ -79,8 +79,8 @@ struct WarpPairs {
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
     emit_kernel(const ProjectedSplat* splats, const std::uint32_t* tile_count, const std::uint32_t* order,
-                const std::uint32_t* first_from_rank, int columns, int rows, const Projection::Totals* totals,
-                EmitOutput<Key> out) {
+                const std::uint32_t* first_from_rank, int columns, TileRows band,
+                const Projection::Totals* totals, EmitOutput<Key> out) {
   __shared__ WarpPairs<Key> all_pairs[kThreads / kWarp];
   WarpPairs<Key>& pairs = all_pairs[threadIdx.x / kWarp];
   const unsigned rank = blockIdx.x * kThreads + threadIdx.x;
@@ -95,20 +95,21 @@ __global__ void __launch_bounds__(kThreads)
     first = first_from_rank[rank];
     count = tile_count[gaussian];
     if (out.emissions) out.emissions[gaussian] = {first, first + count};
-    search = TileSearch(footprint_of(splats[gaussian]), splats[gaussian].log2_opacity, rows);
+    search = TileSearch(footprint_of(splats[gaussian]), splats[gaussian].log2_opacity, band);
   }
   const unsigned warp_first = __shfl_sync(kAllLanes, first, 0), warp_count = sum_over_warp(count);
   if (warp_count > pairs.kMost) {
-    for_each_tile(search, gaussian, columns, first, [&](int tile, unsigned at, unsigned of) {
+    for_each_tile(search, gaussian, columns, band.begin, first, [&](int tile, unsigned at, unsigned of) {
       out.tile[at] = static_cast<Key>(tile);
       out.gaussian[at] = of;
     });
     return;
   }
-  for_each_tile(search, gaussian, columns, first - warp_first, [&](int tile, unsigned at, unsigned of) {
-    pairs.tile[at] = static_cast<Key>(tile);
-    pairs.gaussian[at] = of;
-  });
+  for_each_tile(search, gaussian, columns, band.begin, first - warp_first,
+                [&](int tile, unsigned at, unsigned of) {
+                  pairs.tile[at] = static_cast<Key>(tile);
+                  pairs.gaussian[at] = of;
+                });
   __syncwarp();
   for (unsigned i = static_cast<unsigned>(lane_index()); i < warp_count; i += kWarp) {
     out.tile[warp_first + i] = pairs.tile[i];
@@ -229,7 +230,7 @@ void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& roo
   check(add_up(scratch, bytes = cub_bytes, gaussians), "add up tiles");
   emit_kernel<Key><<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(
       pointer(projection.splat), pointer(projection.tile_count), order, first, out.column_count,
-      out.row_count, totals,
+      TileRows{out.first_row, out.first_row + out.row_count}, totals,
       EmitOutput<Key>{tile, gaussian, pointer(out.emissions_from_gaussian), gaussians, pairs, status()});
   constexpr unsigned kPadBlocks = 256;
   pad_kernel<Key>
@@ -247,7 +248,9 @@ void CudaBackend::bin_into(const Projection& projection, const View& view, const
                            TileBins& out) {
   const std::size_t count = projection.splat.size();
   out.column_count = tile_columns_of(view.camera);
-  out.row_count = tile_rows_of(view.camera);
+  const TileRows band = tile_rows_of(view);
+  out.first_row = band.begin;
+  out.row_count = band.end - band.begin;
   const std::size_t tile_count = static_cast<std::size_t>(out.column_count) * out.row_count;
   out.slot_begin_from_tile.resize(*this, tile_count + 1);
   out.gaussian_from_slot.resize(*this, room.pairs);

@@ -12,7 +12,7 @@ namespace {
 struct BlendInput {
   const ProjectedSplat* splats;
   const std::uint32_t *gaussian_from_slot, *slot_begin;
-  int columns, width, height;
+  int columns, first_row, width, height;
   float log2_alpha_max;
   Vec3f background;
 };
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, Blen
   __shared__ PatchSplat lists[kTileWarps][kWarp];
   __shared__ unsigned chunk;
   const unsigned tile = blockIdx.x;
-  const PixelPlace place(tile, in.columns, in.width, in.height);
+  const PixelPlace place(tile, in.columns, in.first_row, in.width, in.height);
   const Patch patch(place);
   const PatchPixels in_patch;
   PatchSplat* list = lists[threadIdx.x / kWarp];
@@ -150,6 +150,7 @@ void CudaBackend::blend(const Projection& projection, const TileBins& bins, cons
                       pointer(bins.gaussian_from_slot),
                       pointer(bins.slot_begin_from_tile),
                       bins.column_count,
+                      bins.first_row,
                       out.width_px,
                       out.height_px,
                       std::log2(view.options.alpha_max),

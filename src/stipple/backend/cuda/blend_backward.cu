@@ -35,7 +35,7 @@ struct BackwardInput {
   const std::uint32_t *gaussian_from_slot, *emission_from_slot, *slot_begin, *slot_end, *chunk_count;
   const Frame::Chunk* chunks;
   const float *color, *transmittance, *depth, *checkpoint, *dL_dcolor, *dL_dalpha, *dL_ddepth;
-  int columns, width, height;
+  int columns, first_row, width, height;
   unsigned tile_count;
   int checkpoint_stride;
   float log2_alpha_max;
@@ -360,7 +360,7 @@ __global__ void __launch_bounds__(kTileThreads, 4)
   const unsigned tile = chunk.tile, begin = chunk.slot_begin, end = min(begin + kChunk, in.slot_end[tile]);
   if (begin >= end) return;
 
-  const PixelPlace place(tile, in.columns, in.width, in.height);
+  const PixelPlace place(tile, in.columns, in.first_row, in.width, in.height);
   const float* checkpoint =
       is_first ? nullptr
                : in.checkpoint + static_cast<std::size_t>(blockIdx.x - in.tile_count) * in.checkpoint_stride;
@@ -522,6 +522,7 @@ void CudaBackend::blend_backward_into(const Projection& projection, const TileBi
                          pointer(dL_dframe.alpha),
                          pointer(dL_dframe.depth),
                          bins.column_count,
+                         bins.first_row,
                          frame.width_px,
                          frame.height_px,
                          static_cast<unsigned>(tile_count),

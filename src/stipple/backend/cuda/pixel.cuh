@@ -28,13 +28,13 @@ struct PixelPlace {
   unsigned at[kLanePixels];     // in a plane
   int in_tile[kLanePixels];     // in checkpoints
 
-  __device__ PixelPlace(unsigned tile, int columns, int width, int height) {
+  __device__ PixelPlace(unsigned tile, int columns, int first_row, int width, int height) {
     const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_index();
     x = static_cast<int>(tile) % columns * M::tile_size_px + warp % 2 * kPatch + lane % kPatch;
 #pragma unroll
     for (int i = 0; i < kLanePixels; ++i) {
-      y[i] =
-          static_cast<int>(tile) / columns * M::tile_size_px + warp / 2 * kPatch + pixel_of(lane, i) / kPatch;
+      y[i] = (first_row + static_cast<int>(tile) / columns) * M::tile_size_px + warp / 2 * kPatch +
+             pixel_of(lane, i) / kPatch;
       is_inside[i] = x < width && y[i] < height;
       at[i] = static_cast<unsigned>(y[i]) * static_cast<unsigned>(width) + static_cast<unsigned>(x);
       in_tile[i] = warp * kPatch * kPatch + pixel_of(lane, i);

@@ -45,8 +45,8 @@ __device__ void store(const M::Footprint& f, Vec3f color, float depth_channel, f
 
 template <int kDegree>
 __global__ void __launch_bounds__(kThreads)
-    project_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings, int columns, int rows,
-                   ProjectOutput out) {
+    project_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings, int columns,
+                   TileRows band, ProjectOutput out) {
   __shared__ CoefficientRows<kDegree> coefficients[kThreads / kWarp];
   __shared__ unsigned block_pairs, block_gaussians;
   if (threadIdx.x == 0) block_pairs = block_gaussians = 0;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads)
   search.rows.begin = search.rows.end = 0;
   if (f.opacity > 0) {
     log2_opacity = M::log2_of(f.opacity);
-    search = TileSearch(f, log2_opacity, rows);
+    search = TileSearch(f, log2_opacity, band);
   }
   unsigned tiles = count_tiles(search, columns);
   const Vec3f color = shade<kDegree>(g, i, mean, camera, f.opacity > 0, coefficients);
@@ -108,7 +108,7 @@ void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& p
   with_degree(gaussians.sh_degree, [&](auto degree) {
     project_kernel<degree()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
         pointers(gaussians, precomputed), pinhole(view.camera), render_settings(view.options),
-        tile_columns_of(view.camera), tile_rows_of(view.camera), pointers_out);
+        tile_columns_of(view.camera), tile_rows_of(view), pointers_out);
   });
   check(cudaGetLastError(), "start project");
 }

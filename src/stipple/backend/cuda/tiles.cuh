@@ -19,8 +19,10 @@ struct TileSearch {  // of one splat
   M::TileRange rows;
 
   TileSearch() = default;
-  __device__ TileSearch(const M::Footprint& f, float log2_opacity, int row_count)
-      : footprint(f), tau(M::splat_tau(log2_opacity)), rows(M::tile_rows(f, row_count)) {}
+  __device__ TileSearch(const M::Footprint& f, float log2_opacity, TileRows band)
+      : footprint(f), tau(M::splat_tau(log2_opacity)), rows(M::tile_rows(f, band.end)) {
+    rows.begin = max(rows.begin, band.begin);
+  }
 
   __device__ int row_count() const { return rows.end > rows.begin ? rows.end - rows.begin : 0; }
   __device__ M::TileRange columns(int row, int column_count) const {
@@ -60,13 +62,14 @@ __device__ inline unsigned count_tiles(const TileSearch& search, int column_coun
   return count;
 }
 
-// Calls write(tile, place, gaussian) for every tile of every lane's splat; places count from the lane's
-// `first`.
+// Calls write(tile, place, gaussian) for every tile of every lane's splat; tiles count from the band's first
+// row, places from the lane's `first`.
 template <class F>
-__device__ void for_each_tile(const TileSearch& search, unsigned gaussian, int column_count, unsigned first,
-                              F write) {
+__device__ void for_each_tile(const TileSearch& search, unsigned gaussian, int column_count, int first_row,
+                              unsigned first, F write) {
   const auto write_row = [&](unsigned of, int row, M::TileRange c, unsigned at) {
-    for (int column = c.begin; column < c.end; ++column) write(row * column_count + column, at++, of);
+    const int row_begin = (row - first_row) * column_count;
+    for (int column = c.begin; column < c.end; ++column) write(row_begin + column, at++, of);
   };
   unsigned at = first;
   const int alone = min(search.row_count(), kRowsAlone);
@@ -98,9 +101,6 @@ __device__ void for_each_tile(const TileSearch& search, unsigned gaussian, int c
 
 inline int tile_columns_of(const Camera& camera) {
   return (camera.width_px + M::tile_size_px - 1) / M::tile_size_px;
-}
-inline int tile_rows_of(const Camera& camera) {
-  return (camera.height_px + M::tile_size_px - 1) / M::tile_size_px;
 }
 
 }  // namespace stipple
