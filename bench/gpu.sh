@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # gpu.sh [SCENE...]: what there is to know of the CUDA backend on a machine with a GPU, in one go: its tests, some of them
-# under compute-sanitizer, every stage beside its floor, and each scene trained in full. Ends with a table; fails if a
+# under compute-sanitizer, every stage beside its floor, four ways of the backward pass, and each scene trained in full. Ends with a table; fails if a
 # check did. STIPPLE_BUILD names a build folder, or a folder of binaries, to use instead of building; STIPPLE_OUT a folder
 # for logs and runs instead of out/gpu.
 set -uo pipefail
@@ -58,14 +58,12 @@ sanitize() {
   done
 }
 
-measure_stages() {
-  if "$gpu_stages" cuda >"$out/stages.txt" 2>&1; then
-    cat "$out/stages.txt"
-    row "stages" "$out/stages.txt"
-  else
-    tail -n 20 "$out/stages.txt"
-    fail "stages" "see $out/stages.txt"
-  fi
+# measure NAME COMMAND...
+measure() {
+  local name=$1 log=$out/$1.txt
+  shift
+  if "$@" >"$log" 2>&1; then cat "$log"; row "$name" "$log"
+  else tail -n 20 "$log"; fail "$name" "see $log"; fi
 }
 
 # number FILE INDENT KEY: the last value of that key at that depth of a JSON file as Stipple writes it.
@@ -94,6 +92,7 @@ fi
 stipple=$(find_binary stipple apps/stipple) || exit 1
 tests=$(find_binary stipple_tests tests) || exit 1
 gpu_stages=$(find_binary stipple_gpu_stages bench) || exit 1
+backward_ways=$(find_binary stipple_backward_ways bench) || exit 1
 device=$("$stipple" devices | sed -n 's/^cuda: //p')
 case $device in
   "") echo "gpu: this build has no CUDA backend" >&2; exit 1 ;;
@@ -103,7 +102,8 @@ esac
 row "device" "$device"
 run_tests "tests" '*cuda*:Fixtures.BackendsAgree*:*Cuda*'
 sanitize
-measure_stages
+measure stages "$gpu_stages" cuda
+measure ways "$backward_ways"
 for scene in "${scenes[@]}"; do train "$scene"; done
 echo
 printf '%s\n' "${table[@]}"

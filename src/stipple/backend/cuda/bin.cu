@@ -32,10 +32,13 @@ struct TouchesTile {
 
 // Depths of what was picked out; behind it, keys that go to the end.
 __global__ void __launch_bounds__(kThreads)
-    depths_kernel(const std::uint32_t* gaussian, const std::uint32_t* depth_key,
-                  const Projection::Totals* totals, unsigned room, std::uint32_t* key) {
+    depths_kernel(const std::uint32_t* depth_key, const Projection::Totals* totals, unsigned room,
+                  std::uint32_t* gaussian, std::uint32_t* key) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
-  if (i < room) key[i] = i < totals->gaussians ? depth_key[gaussian[i]] : 0xffffffffu;
+  if (i >= room) return;
+  const bool is_picked = i < totals->gaussians;
+  key[i] = is_picked ? depth_key[gaussian[i]] : 0xffffffffu;
+  if (!is_picked) gaussian[i] = 0;
 }
 
 struct CountOf {  // the tiles of the Gaussian at a place in the order of depth
@@ -121,10 +124,12 @@ __global__ void __launch_bounds__(kThreads)
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
     pad_kernel(const Projection::Totals* totals, const StepStatus* status, unsigned room, Key no_tile,
-               Key* tile) {
+               Key* tile, std::uint32_t* gaussian) {
   const unsigned first = status->has_overflowed ? 0 : static_cast<unsigned>(totals->pairs);
-  for (unsigned i = first + blockIdx.x * kThreads + threadIdx.x; i < room; i += gridDim.x * kThreads)
+  for (unsigned i = first + blockIdx.x * kThreads + threadIdx.x; i < room; i += gridDim.x * kThreads) {
     tile[i] = no_tile;
+    gaussian[i] = 0;
+  }
 }
 
 __global__ void __launch_bounds__(kThreads) count_up_kernel(std::uint32_t* to, unsigned count) {
@@ -224,8 +229,8 @@ void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& roo
 
   std::size_t bytes = cub_bytes;
   check(pick(scratch, bytes, count), "pick out Gaussians");
-  depths_kernel<<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(
-      picked, pointer(projection.depth_key), totals, gaussians, key);
+  depths_kernel<<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(pointer(projection.depth_key),
+                                                                            totals, gaussians, picked, key);
   check(sort_by_depth(scratch, bytes = cub_bytes, gaussians), "sort by depth");
   check(add_up(scratch, bytes = cub_bytes, gaussians), "add up tiles");
   emit_kernel<Key><<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(
@@ -233,8 +238,8 @@ void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& roo
       TileRows{out.first_row, out.first_row + out.row_count}, totals,
       EmitOutput<Key>{tile, gaussian, pointer(out.emissions_from_gaussian), gaussians, pairs, status()});
   constexpr unsigned kPadBlocks = 256;
-  pad_kernel<Key>
-      <<<kPadBlocks, kThreads, 0, stream()>>>(totals, status(), pairs, static_cast<Key>(tile_count), tile);
+  pad_kernel<Key><<<kPadBlocks, kThreads, 0, stream()>>>(totals, status(), pairs,
+                                                         static_cast<Key>(tile_count), tile, gaussian);
   if (deterministic_)
     count_up_kernel<<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(emission, pairs);
   check(sort_by_tile(scratch, bytes = cub_bytes, pairs), "sort by tile");

@@ -145,7 +145,7 @@ void CudaBackend::blend(const Projection& projection, const TileBins& bins, cons
   out.chunks.resize(*this, max_chunks);
   out.chunk_count.resize_zero(*this, 1);
   out.checkpoint.resize(*this, max_chunks * checkpoint_fields(with_depth) * kTilePixels);
-  if (pixel_count == 0) return;
+  if (pixel_count == 0 || tile_count == 0) return;
   const BlendInput in{pointer(projection.splat),
                       pointer(bins.gaussian_from_slot),
                       pointer(bins.slot_begin_from_tile),

@@ -16,16 +16,14 @@
 // The sums are added to the Gaussian's in memory, in the order in which warps get there; or, where the same
 // bits are wanted every time, the block adds up its warps, the sums of a (splat, tile) pair go to the pair's
 // own place, its emission, and every Gaussian then adds up its own run of them in a fixed order.
+#include "stipple/backend/cuda/backward_tables.cuh"
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/pixel.cuh"
-#include "stipple/backend/cuda/splat_sums.cuh"
-#include "stipple/backend/cuda/tensor.cuh"
+#include "stipple/backend/cuda/sum_pairs.cuh"
 
 namespace stipple {
 
 namespace {
-
-constexpr int kGroup = 16;  // splats in a warp's tables
 
 // Stamps are the bits of NaNs that no arithmetic gives: no sum is taken for one.
 constexpr std::uint32_t kFirstStamp = 0x7f800001, kLastStamp = 0x7fbfffff;
@@ -40,19 +38,6 @@ struct BackwardInput {
   int checkpoint_stride;
   float log2_alpha_max;
   StepStatus* status;
-};
-
-struct BackwardPixel {
-  float front;   // transmittance in front of the next splat; 0 when finished
-  float behind;  // S
-  float dL_dchannel[4];
-  float dL_dalpha;
-};
-
-struct BackwardState {
-  BackwardPixel pixel[kLanePixels];
-
-  __device__ bool is_finished() const { return are_finished(pixel); }
 };
 
 // A pixel at the start of a chunk; `checkpoint` is null for the first.
@@ -83,20 +68,6 @@ __device__ BackwardPixel load_pixel(const BackwardInput& in, const PixelPlace& p
   return p;
 }
 
-// A warp's tables of splats by pixels, weight and q side by side. A row's length is such that lanes that read
-// at once meet different banks.
-struct Table {
-  static constexpr int kStride = kPatch * kPatch + 4;
-  float2 weight_q[kGroup * kStride];
-  PatchSplat list[kWarp];
-  // Places in the batch of the splats that were listed, in order; those that are in the tables, and those
-  // that will be.
-  static constexpr int kRemembered = 2 * kWarp;
-  std::uint8_t splat[kRemembered];
-
-  __device__ int splat_of_row(unsigned first, int row) const { return splat[(first + row) % kRemembered]; }
-};
-
 // First phase: one splat at one pixel. Weight and q; zero where it is not drawn.
 template <class K>
 __device__ float2 replay_pixel(const PatchSplat& s, float y, float log2_alpha_max, BackwardPixel& pixel) {
@@ -115,107 +86,6 @@ __device__ float2 replay_pixel(const PatchSplat& s, float y, float log2_alpha_ma
   const float dL_dalpha = fmaf(front, p, -pixel.behind * reciprocal(1 - alpha));
   // A clamped alpha is a constant.
   return make_float2(weight, weight > 0 && y < log2_alpha_max ? alpha * dL_dalpha : 0.0f);
-}
-
-// What the tables are multiplied with, as the tensor cores want it: for every eight pixels, a line of the
-// patch, their gradients, the first part of a channel beside its second, and the powers of their places: 1,
-// x, y, x^2, x y, y^2.
-struct Factors {
-  float gradient[kPatch][2], power[kPatch][2];
-
-  // `scratch` has room for four floats a pixel.
-  __device__ Factors(const BackwardState& state, float* scratch) {
-#pragma unroll
-    for (int i = 0; i < kLanePixels; ++i)
-      for (int k = 0; k < 4; ++k)
-        scratch[4 * PixelPlace::pixel_of(lane_index(), i) + k] = state.pixel[i].dL_dchannel[k];
-    __syncwarp();
-    const int column = lane_index() / 4, row = lane_index() % 4;
-#pragma unroll
-    for (int line = 0; line < kPatch; ++line)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int in_line = row + 4 * half;
-        const SplitFloat g = split(scratch[4 * (line * kPatch + in_line) + column / 2]);
-        gradient[line][half] = column % 2 == 0 ? g.high : g.low;
-        const float x = static_cast<float>(in_line) - 0.5f * (kPatch - 1);
-        const float y = static_cast<float>(line) - 0.5f * (kPatch - 1);
-        power[line][half] = column == 0   ? 1.0f
-                            : column == 1 ? x
-                            : column == 2 ? y
-                            : column == 3 ? x * x
-                            : column == 4 ? x * y
-                            : column == 5 ? y * y
-                                          : 0.0f;
-      }
-    __syncwarp();
-  }
-};
-
-// Second phase: what a lane has of the sums of two splats, rows g and g + 8 of the tables.
-struct RowSums {
-  float channel;    // number t
-  float moment[2];  // numbers 2 t and 2 t + 1, about the middle of the patch
-};
-
-__device__ inline void multiply_tables(const Table& table, const Factors& factors, RowSums (&sums)[2]) {
-  const int g = lane_index() / 4, t = lane_index() % 4;
-  float color[4] = {0, 0, 0, 0}, moment[4] = {0, 0, 0, 0};
-#pragma unroll
-  for (int line = 0; line < kPatch; ++line) {
-    float weight_high[4], weight_low[4], q_high[4], q_low[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float2 v = table.weight_q[(g + i % 2 * 8) * Table::kStride + line * kPatch + t + i / 2 * 4];
-      const SplitFloat w = split(v.x), q = split(v.y);
-      weight_high[i] = w.high;
-      weight_low[i] = w.low;
-      q_high[i] = q.high;
-      q_low[i] = q.low;
-    }
-    multiply_add(color, weight_high, factors.gradient[line]);
-    multiply_add(color, weight_low, factors.gradient[line]);
-    multiply_add(moment, q_high, factors.power[line]);
-    multiply_add(moment, q_low, factors.power[line]);
-  }
-#pragma unroll
-  for (int r = 0; r < 2; ++r) sums[r] = {color[2 * r] + color[2 * r + 1], {moment[2 * r], moment[2 * r + 1]}};
-}
-
-// Moments about the splat's mean, which lies at -(x, y) from the middle of the patch.
-__device__ inline void move_to_mean(float x, float y, RowSums& sums) {
-  const int first = lane_index() & ~3, t = lane_index() % 4;
-  const float m0 = __shfl_sync(kAllLanes, sums.moment[0], first),
-              mx = __shfl_sync(kAllLanes, sums.moment[1], first),
-              my = __shfl_sync(kAllLanes, sums.moment[0], first + 1);
-  if (t == 0) {  // 1, x
-    sums.moment[1] = fmaf(x, m0, sums.moment[1]);
-  } else if (t == 1) {  // y, x^2
-    sums.moment[0] = fmaf(y, m0, sums.moment[0]);
-    sums.moment[1] += x * fmaf(x, m0, 2 * mx);
-  } else {  // x y, y^2
-    sums.moment[0] += fmaf(x, my, y * fmaf(x, m0, mx));
-    sums.moment[1] += y * fmaf(y, m0, 2 * my);
-  }
-}
-
-// sum |q conic . (dx, dy)|, which is how q enters dL_dmean_px, without signs. Two lanes a splat, half of the
-// pixels each.
-__device__ inline Vec2f sum_absolute(const Table& table, const StagedSplat& s, const Patch& patch) {
-  constexpr float kUnfold = -0.693147181f;  // the conic from its folded form, times 2 on the diagonal
-  constexpr int kHalf = kPatch * kPatch / 2;
-  const int row = lane_index() % kGroup, half = lane_index() / kGroup;
-  Vec2f sum(0, 0);
-  for (int k = 0; k < kHalf; ++k) {
-    const int pixel = half * kHalf + k;
-    const float q = table.weight_q[row * Table::kStride + pixel].y;
-    const float dx = patch.x - s.shape.x + static_cast<float>(pixel % kPatch) - 0.5f * (kPatch - 1);
-    const float dy = patch.y - s.shape.y + static_cast<float>(pixel / kPatch) - 0.5f * (kPatch - 1);
-    sum = sum + Vec2f(fabsf(kUnfold * q * (2 * s.shape.z * dx + s.shape.w * dy)),
-                      fabsf(kUnfold * q * (s.shape.w * dx + 2 * s.limits.x * dy)));
-  }
-  return {sum.x + __shfl_xor_sync(kAllLanes, sum.x, kGroup),
-          sum.y + __shfl_xor_sync(kAllLanes, sum.y, kGroup)};
 }
 
 __device__ void add4(float* to, float4 value) {
@@ -388,77 +258,6 @@ __global__ void __launch_bounds__(kTileThreads, 4)
   }
 }
 
-// The sums of emissions begin, begin + step, ...
-template <class K>
-__device__ SplatSums<K> sum_partials(const float* partial, std::uint32_t stamp, unsigned begin, unsigned end,
-                                     unsigned step) {
-  SplatSums<K> sum;
-  for (unsigned e = begin; e < end; e += step) {
-    const auto* from = reinterpret_cast<const float4*>(partial + static_cast<std::size_t>(e) * K::kStride);
-    float4 part[K::kStride / 4];
-#pragma unroll
-    for (int i = 0; i < K::kStride / 4; ++i) part[i] = from[i];
-    const auto* value = reinterpret_cast<const float*>(part);
-    if (__float_as_uint(value[K::kStamp]) != stamp) continue;
-#pragma unroll
-    for (int i = 0; i < kFields; ++i) sum.field[i] += value[i];
-  }
-  return sum;
-}
-
-constexpr int kSumThreads = 128;
-constexpr unsigned kRunAlone = 16;  // emissions that a lane adds up by itself
-
-// Every Gaussian's own run of pairs; long ones by the whole warp.
-template <class K>
-__device__ SplatSums<K> sum_run(const float* partial, std::uint32_t stamp, TileBins::Emissions run) {
-  const bool is_long = run.end - run.begin > kRunAlone;
-  SplatSums<K> sum;
-  if (!is_long) sum = sum_partials<K>(partial, stamp, run.begin, run.end, 1);
-  for (unsigned longs = __ballot_sync(kAllLanes, is_long); longs; longs &= longs - 1) {
-    const int owner = __ffs(static_cast<int>(longs)) - 1;
-    const unsigned begin = __shfl_sync(kAllLanes, run.begin, owner),
-                   end = __shfl_sync(kAllLanes, run.end, owner);
-    const SplatSums<K> part = sum_partials<K>(partial, stamp, begin + lane_index(), end, kWarp);
-    for (int f = 0; f < kFields; ++f) {
-      const float total = sum_over_warp(part.field[f]);
-      if (lane_index() == owner) sum.field[f] = total;
-    }
-  }
-  return sum;
-}
-
-// A row of 40 bytes, 8 at a time.
-__device__ void store_splat(const Splat& s, Splat* to, unsigned i) {
-  auto* out = reinterpret_cast<float2*>(to + i);
-  out[0] = make_float2(s.mean_px.x, s.mean_px.y);
-  out[1] = make_float2(s.conic.x, s.conic.y);
-  out[2] = make_float2(s.conic.z, s.opacity);
-  out[3] = make_float2(s.channels.x, s.channels.y);
-  out[4] = make_float2(s.channels.z, s.channels.w);
-}
-
-template <class K>
-__global__ void __launch_bounds__(kSumThreads)
-    sum_kernel(const ProjectedSplat* splats, const TileBins::Emissions* emissions, unsigned count,
-               float* sums, std::uint32_t stamp, Splat* dL_dsplat, Vec2f* absolute, StepStatus* status) {
-  const unsigned i = blockIdx.x * kSumThreads + threadIdx.x;
-  const bool is_seen = i < count && splats[i].splat.opacity > 0;
-  SplatSums<K> sum;
-  if constexpr (K::kFixedOrder)
-    sum = sum_run<K>(sums, stamp,
-                     is_seen && !status->has_overflowed ? emissions[i] : TileBins::Emissions{0, 0});
-  else if (is_seen) {
-    sum = load_sums<K>(sums, i);
-    clear_sums<K>(sums, i);
-  }
-  if (i >= count) return;
-  Splat g{{0, 0}, {0, 0, 0}, 0, {0, 0, 0, 0}};
-  if (is_seen) g = splat_gradient(splats, i, sum);
-  store_splat(g, dL_dsplat, i);
-  if constexpr (K::kAbsolute) absolute[i] = Vec2f(sum.field[kAbsoluteX], sum.field[kAbsoluteY]);
-}
-
 constexpr int kBackgroundThreads = 1024;
 
 // One block, since it is seldom wanted: sum over the pixels of dL_dcolor * transmittance.
@@ -504,8 +303,10 @@ void CudaBackend::blend_backward_into(const Projection& projection, const TileBi
                                       SplatGradient& out) {
   const std::size_t count = projection.splat.size(), slot_count = bins.gaussian_from_slot.size();
   const std::size_t tile_count = bins.slot_begin_from_tile.size() - 1;
-  out.splat.resize(*this, count);
-  out.absolute_mean_px.resize(*this, out.wants_absolute ? count : 0);
+  sums_are_pending_ = leaves_sums && !deterministic_ && count > 0;
+  const std::size_t written = sums_are_pending_ ? 0 : count;
+  out.splat.resize(*this, written);
+  out.absolute_mean_px.resize(*this, out.wants_absolute ? written : 0);
   if (count == 0) return;
   const BackwardInput in{pointer(projection.splat),
                          pointer(bins.gaussian_from_slot),
@@ -539,7 +340,6 @@ void CudaBackend::blend_backward_into(const Projection& projection, const TileBi
           "set aside shared memory");
     blend_backward_kernel<K>
         <<<blocks, kTileThreads, kSharedBytes, stream()>>>(in, pointer(sums_), sums_stamp_);
-    sums_are_pending_ = leaves_sums && !K::kFixedOrder;
     if (sums_are_pending_) return;
     sum_kernel<K><<<blocks_for(count, kSumThreads), kSumThreads, 0, stream()>>>(
         pointer(projection.splat), pointer(bins.emissions_from_gaussian), static_cast<unsigned>(count),

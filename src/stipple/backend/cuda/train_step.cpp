@@ -77,11 +77,7 @@ TrainOutcome CudaBackend::train_step(TrainState& state, const View& view, const 
     const BinRoom needed{static_cast<std::size_t>(host_totals_->gaussians),
                          static_cast<std::size_t>(host_totals_->pairs)};
     room_from_camera_[camera] = needed;
-    if (!status.has_overflowed) {
-      TrainOutcome outcome{status.loss, !status.is_bad, {}};
-      events_.read(outcome.ms);
-      return outcome;
-    }
+    if (!status.has_overflowed) return {status.loss, !status.is_bad, events_.read()};
     room = with_slack(needed);
     ++rerun_count_;
   }
