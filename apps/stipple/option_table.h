@@ -60,8 +60,9 @@ void for_each_run_option(Options& o, F f) {
   f("absgrad", "Density", t.absolute_gradients,
     "adc: of gradients without signs (grow-gradient is then 8e-4)");
   f("clone-scale", "Density", t.clone_scale, "adc: up to this part of the extent cloned, above split");
-  f("prune-scale", "Density", t.prune_scale, "adc: Gaussians larger than this part of the extent go");
-  f("reset-every", "Density", t.reset_every, "adc: steps between opacity resets, of 30,000");
+  f("prune-scale", "Density", t.prune_scale,
+    "adc: Gaussians larger than this part of the extent go; 0: none");
+  f("reset-every", "Density", t.reset_every, "adc: steps between opacity resets, of 30,000; 0: none");
   f("reset-opacity", "Density", t.reset_opacity, "adc: what opacities are reset to");
   f("growth", "Density", t.growth, "mcmc: factor a refinement");
   f("noise", "Density", t.noise, "mcmc: noise, times the rate of the means");

@@ -111,8 +111,7 @@ void check(const RunSettings& o) {
   };
   require(t.steps >= 1, "--steps must be at least 1");
   require(t.sh_degree <= 3, "--sh-degree must be from 0 to 3");
-  require(t.refine_every >= 1 && t.reset_every >= 1 && t.sh_every >= 1,
-          "--refine-every, --reset-every and --sh-every must be at least 1");
+  require(t.refine_every >= 1 && t.sh_every >= 1, "--refine-every and --sh-every must be at least 1");
   require(t.ssim_weight <= 1, "--ssim-weight must be from 0 to 1");
   require(t.start_opacity > 0 && t.start_opacity < 1, "--start-opacity must lie between 0 and 1");
   require(t.reset_opacity > 0 && t.reset_opacity < 1, "--reset-opacity must lie between 0 and 1");

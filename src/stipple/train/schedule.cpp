@@ -11,6 +11,7 @@ namespace {
 constexpr double kReferenceSteps = 30'000;
 constexpr int kLeastInterval =
     50;  // between refinements: fewer views than that say little, and growth runs away
+constexpr int kPruneLargeFrom = 3'000;   // of as many; before, large ones may still be split
 constexpr int kRefinementsPerSort = 10;  // in between, what is new stands beside what it came from
 
 }  // namespace
@@ -56,11 +57,13 @@ int Schedule::refine_interval() const {
 }
 
 bool Schedule::resets_opacity_at(int step) const {
-  return options_.strategy == Strategy::kAdc && step < stretched(options_.refine_until) &&
-         step % stretched(options_.reset_every) == 0;
+  return options_.strategy == Strategy::kAdc && options_.reset_every > 0 &&
+         step < stretched(options_.refine_until) && step % stretched(options_.reset_every) == 0;
 }
 
-bool Schedule::prunes_large_at(int step) const { return step > stretched(options_.reset_every); }
+bool Schedule::prunes_large_at(int step) const {
+  return options_.prune_scale > 0 && step > stretched(kPruneLargeFrom);
+}
 
 float Schedule::mean_rate(int step) const {
   const double t = std::clamp(static_cast<double>(step) / options_.steps, 0.0, 1.0);

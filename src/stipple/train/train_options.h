@@ -45,8 +45,8 @@ struct TrainOptions {
   float grow_gradient = 2e-4f;      // mean length of dL_dmean, in half picture sizes, from which on to grow
   bool absolute_gradients = false;  // of gradients without their signs; customary with grow_gradient = 8e-4
   float clone_scale = 0.01f;        // up to this size cloned, above split
-  float prune_scale = 0.1f;         // larger ones are pruned, once the opacity has been reset
-  int reset_every = 3'000;
+  float prune_scale = 0.1f;         // larger ones are pruned, after some time; 0: never
+  int reset_every = 3'000;          // opacities; 0: never
   float reset_opacity = 0.01f;
 
   // kMcmc

@@ -17,6 +17,15 @@ namespace {
 using M = Math<float>;
 constexpr std::uint32_t kNone = Backend::kNoRow;
 
+TEST(Schedule, NothingIsResetOrPrunedWhereThatIsOff) {
+  TrainOptions o;
+  o.reset_every = 0;
+  EXPECT_FALSE(Schedule(o, 1.0f).resets_opacity_at(3'000));
+  EXPECT_TRUE(Schedule(o, 1.0f).prunes_large_at(3'100));
+  o.prune_scale = 0;
+  EXPECT_FALSE(Schedule(o, 1.0f).prunes_large_at(3'100));
+}
+
 TEST(Schedule, DefaultsAreTheCustomaryOnes) {
   const TrainOptions o;
   const Schedule s(o, 2.0f);
