@@ -11,7 +11,7 @@
 
 #include "stipple/backend/backend.h"
 #include "stipple/core/random.h"
-#include "tests/reference_render.h"
+#include "stipple/reference/reference_render.h"
 
 namespace stipple {
 
