@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "apps/stipple/option_text.h"
 #include "apps/stipple/run_options.h"
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
+#include "stipple/train/option_text.h"
 
 namespace stipple {
 

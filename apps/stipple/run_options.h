@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "apps/stipple/option_table.h"
+#include "stipple/train/run_settings.h"
 
 namespace stipple {
 

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "apps/stipple/option_table.h"
 #include "stipple/train/evaluate.h"
+#include "stipple/train/run_settings.h"
 #include "stipple/train/trainer.h"
 
 namespace stipple {

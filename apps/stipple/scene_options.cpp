@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "apps/stipple/commands.h"
-#include "apps/stipple/option_text.h"
+#include "stipple/train/option_text.h"
 
 namespace stipple {
 

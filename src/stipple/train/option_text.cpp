@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/stipple/option_text.h"
+#include "stipple/train/option_text.h"
 
 #include <fmt/format.h>
 

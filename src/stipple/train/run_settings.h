@@ -21,6 +21,8 @@ struct RunSettings {
   bool deterministic = false;
 };
 
+void check(const RunSettings& settings);  // throws Error naming the option that makes no sense
+
 // Calls f(flag without --, group, value, help) for every option.
 template <class F, class Options>
 void for_each_scene_option(Options& o, F f) {
