@@ -137,6 +137,43 @@ TEST_P(BackendTest, NeedlesAreNeverMoreOpaqueThanTheyAre) {
   }
 }
 
+// Scales and opacities themselves: the same picture, and gradients that differ by the activations' own.
+TEST_P(BackendTest, ActivatedValuesReplaceTheStored) {
+  const Gaussians g = random_cloud(203, 1, 35, {.spread = 1.5f, .log_scale = -2});
+  Gaussians activated = g;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    activated.log_scale[i] = Math<float>::scale_from_log(g.log_scale[i], 1.0f);
+    activated.logit_opacity[i] = Math<float>::sigmoid(g.logit_opacity[i]);
+  }
+  const View view{looking_down_z(75, 50, 60), {.antialiased = true, .scale_modifier = 1.3f}};
+  Rendering stored(GetParam(), g, view), direct(GetParam(), activated, view);
+  direct.precomputed.is_activated = true;
+  direct.render(view);
+  const auto a = stored.frame.color.download(*stored.backend),
+             b = direct.frame.color.download(*direct.backend);
+  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-4);
+
+  Gradients by_stored, by_direct;
+  stored.backward(view, random_gradient(*stored.backend, view, false), by_stored);
+  direct.backward(view, random_gradient(*direct.backend, view, false), by_direct);
+  const Gaussians expected = download(*stored.backend, by_stored.gaussians),
+                  ours = download(*direct.backend, by_direct.gaussians);
+  double error = 0, norm = 0;
+  const auto compare = [&](float value, float by_activation, float wanted) {
+    const double d = static_cast<double>(value * by_activation - wanted);
+    error += d * d;
+    norm += static_cast<double>(wanted) * static_cast<double>(wanted);
+  };
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    const float o = activated.logit_opacity[i];
+    compare(ours.logit_opacity[i], o * (1 - o), expected.logit_opacity[i]);
+    for (int k = 0; k < 3; ++k)
+      compare(ours.log_scale[i][k], activated.log_scale[i][k], expected.log_scale[i][k]);
+  }
+  EXPECT_LE(std::sqrt(error), 1e-4 * std::sqrt(norm));
+  EXPECT_GT(norm, 0);
+}
+
 TEST_P(BackendTest, PrecomputedColorsAndCovariancesReplaceTheComputed) {
   Gaussians g = random_cloud(203, 2, 32, {.spread = 1.5f, .log_scale = -2});
   View view{looking_down_z(75, 50, 60), {}};

@@ -17,6 +17,7 @@ class FaultyBackend : public Backend {
       : good_(std::move(good)), fault_(fault), first_(first), last_(last) {}
 
   std::unique_ptr<Memory> allocate(std::size_t bytes) override { return good_->allocate(bytes); }
+  std::unique_ptr<Memory> wrap(void* data) override { return good_->wrap(data); }
   void upload(std::span<const std::byte> from, Memory& to) override { good_->upload(from, to); }
   void download(const Memory& from, std::span<std::byte> to) const override { good_->download(from, to); }
   void fill_zero(Memory& memory, std::size_t bytes) override { good_->fill_zero(memory, bytes); }

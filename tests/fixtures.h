@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/load_npz.h"
-#include "tests/reference_render.h"
+#include "stipple/reference/reference_render.h"
 
 namespace stipple {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "tests/reference_render.h"
+#include "stipple/reference/reference_render.h"
 
 namespace stipple {
 namespace {

@@ -53,6 +53,8 @@ inline TileRows tile_rows_of(const View& view) {
 struct Precomputed {
   DeviceArray<Vec3f> color;                  // instead of sh
   DeviceArray<PackedCovariance> covariance;  // instead of log_scale and rotation
+  // log_scale holds the scales themselves and logit_opacity the opacities, and their gradients are by those.
+  bool is_activated = false;
 };
 
 // One Gaussian on the screen: 64 bytes, a cache line.

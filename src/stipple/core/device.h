@@ -23,9 +23,17 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual std::unique_ptr<Memory> allocate(std::size_t bytes) = 0;  // contents undefined
+  // Memory of somebody else's, who keeps it while it is used. It must be of the kind that this device has.
+  virtual std::unique_ptr<Memory> wrap(void* data) = 0;
   virtual void upload(std::span<const std::byte> from, Memory& to) = 0;
   virtual void download(const Memory& from, std::span<std::byte> to) const = 0;
   virtual void fill_zero(Memory& memory, std::size_t bytes) = 0;
+
+  // For a device whose work is queued: what is done here next waits for all that others have queued on a
+  // stream of theirs (for CUDA a cudaStream_t) ...
+  virtual void wait_for_stream(void*) {}
+  // ... and what they queue there next waits for all that was done here.
+  virtual void make_stream_wait(void*) {}
 
   // Bytes of memory of its own that may be taken in all; 0 when it works in the host's.
   virtual std::size_t own_memory_bytes() const { return 0; }
@@ -49,6 +57,14 @@ class DeviceArray {
 
   DeviceArray() = default;
   DeviceArray(Device& device, std::span<const T> from) { upload(device, from); }
+
+  // n elements in memory of somebody else's.
+  static DeviceArray over(Device& device, T* data, std::size_t n) {
+    DeviceArray array;
+    array.memory_ = device.wrap(data);
+    array.size_ = array.capacity_ = n;
+    return array;
+  }
 
   // Contents are undefined afterwards. Memory is only ever replaced by a larger block, so that arrays which
   // are resized every frame settle.

@@ -51,7 +51,9 @@ HostMemory::HostMemory(std::size_t bytes)
 #endif
 }
 
-HostMemory::~HostMemory() { ::operator delete(data_, alignment_for(size_)); }
+HostMemory::~HostMemory() {
+  if (size_ > 0) ::operator delete(data_, alignment_for(size_));
+}
 
 // The vector width is chosen here, once: otherwise the first stage would ask the machine again for every
 // tile.
@@ -60,6 +62,8 @@ CpuBackend::CpuBackend() { hwy::GetChosenTarget().Update(hwy::SupportedTargets()
 std::unique_ptr<Memory> CpuBackend::allocate(std::size_t bytes) {
   return std::make_unique<HostMemory>(bytes);
 }
+
+std::unique_ptr<Memory> CpuBackend::wrap(void* data) { return std::make_unique<HostMemory>(data); }
 
 void CpuBackend::upload(std::span<const std::byte> from, Memory& to) {
   if (!from.empty()) std::memcpy(static_cast<HostMemory&>(to).data(), from.data(), from.size());

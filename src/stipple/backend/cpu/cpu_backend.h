@@ -14,14 +14,15 @@ namespace stipple {
 class HostMemory : public Memory {
  public:
   explicit HostMemory(std::size_t bytes);
+  explicit HostMemory(void* others) : size_(0), data_(static_cast<std::byte*>(others)) {}
   ~HostMemory() override;
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
   std::byte* data() const { return data_; }
 
  private:
-  std::size_t size_;
-  std::byte* data_;  // aligned to a cache line or more, with room for one vector past the end
+  std::size_t size_;  // 0: somebody else's
+  std::byte* data_;   // our own: aligned to a cache line or more, with room for one vector past the end
 };
 
 // A device array of this backend as what it is: host memory.
@@ -44,6 +45,7 @@ class CpuBackend : public Backend {
  public:
   CpuBackend();
   std::unique_ptr<Memory> allocate(std::size_t bytes) override;
+  std::unique_ptr<Memory> wrap(void* data) override;
   void upload(std::span<const std::byte> from, Memory& to) override;
   void download(const Memory& from, std::span<std::byte> to) const override;
   void fill_zero(Memory& memory, std::size_t bytes) override;

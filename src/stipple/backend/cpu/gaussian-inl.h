@@ -26,7 +26,8 @@ struct LoadedGaussians {
 HWY_INLINE LoadedGaussians load_gaussians(const GaussianGroup& g, int first, Lanes scale_modifier) {
   LoadedGaussians r;
   r.placed.mean = load3(g.mean + 3 * first);
-  r.opacity = ML::sigmoid(load(g.logit_opacity + first));
+  const Lanes opacity = load(g.logit_opacity + first);
+  r.opacity = g.is_activated ? opacity : ML::sigmoid(opacity);
   if (g.covariance) {
     alignas(64) float column[6][kLanes];
     for (int lane = 0; lane < kLanes; ++lane)
@@ -34,7 +35,8 @@ HWY_INLINE LoadedGaussians load_gaussians(const GaussianGroup& g, int first, Lan
     r.placed.covariance = ML::unpack_covariance({load(column[0]), load(column[1]), load(column[2]),
                                                  load(column[3]), load(column[4]), load(column[5])});
   } else {
-    r.shape.scale = ML::scale_from_log(load3(g.log_scale + 3 * first), scale_modifier);
+    const Vec3<Lanes> scale = load3(g.log_scale + 3 * first);
+    r.shape.scale = g.is_activated ? scale * scale_modifier : ML::scale_from_log(scale, scale_modifier);
     r.shape.rotation = load4(g.rotation + 4 * first);
     r.placed.covariance = ML::covariance(r.shape);
   }

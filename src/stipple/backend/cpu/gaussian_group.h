@@ -15,6 +15,7 @@ struct GaussianGroup {
   const float *mean, *log_scale, *rotation, *logit_opacity, *sh, *color, *covariance;
   int sh_degree;
   std::size_t sh_count;
+  bool is_activated;  // as in Precomputed
 };
 
 class GaussianGroups {
@@ -29,7 +30,8 @@ class GaussianGroups {
              floats(precomputed.color),
              floats(precomputed.covariance),
              g.sh_degree,
-             static_cast<std::size_t>(g.sh_count())} {}
+             static_cast<std::size_t>(g.sh_count()),
+             precomputed.is_activated} {}
 
   std::size_t size() const { return count_; }
   int sh_degree() const { return all_.sh_degree; }

@@ -234,7 +234,7 @@ LossValue CpuBackend::loss(const Frame& frame, const LossTarget& target, float s
   auto color = host(frame.color);
   auto expected = host(target.color);
   auto weight = host(target.weight);
-  std::size_t plane_size = host(frame.transmittance).size();
+  const std::size_t plane_size = color.size() / 3;
   assert(expected.size() == 3 * plane_size && (weight.empty() || weight.size() == plane_size));
   out.color.resize(*this, color.size());
   out.alpha.resize(*this, 0);

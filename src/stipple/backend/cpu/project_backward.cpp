@@ -151,7 +151,8 @@ void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::
         color_backward(g, first, camera, in.placed.mean, d.color, {c.x, c.y, c.z}, d.is_drawn, out);
 
     store3(select(d.is_drawn, dL_dplaced.mean + dL_doffset, none), out.mean + 3 * first);
-    store(select(d.is_drawn, ML::sigmoid_vjp(in.opacity, f.dL_dopacity), zero), out.logit_opacity + first);
+    const Lanes dL_dopacity = g.is_activated ? f.dL_dopacity : ML::sigmoid_vjp(in.opacity, f.dL_dopacity);
+    store(select(d.is_drawn, dL_dopacity, zero), out.logit_opacity + first);
     if (g.covariance) {
       store_covariance(ML::unpack_covariance_vjp(dL_dplaced.covariance), d.is_drawn,
                        out.covariance + 6 * first);
@@ -159,8 +160,9 @@ void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::
       store4(none4, out.rotation + 4 * first);
     } else {
       const ML::Shape dL_dshape = ML::covariance_vjp(in.shape, dL_dplaced.covariance);
-      store3(select(d.is_drawn, ML::scale_from_log_vjp(in.shape.scale, dL_dshape.scale), none),
-             out.log_scale + 3 * first);
+      const Vec3<Lanes> dL_dscale = g.is_activated ? dL_dshape.scale * settings.scale_modifier
+                                                   : ML::scale_from_log_vjp(in.shape.scale, dL_dshape.scale);
+      store3(select(d.is_drawn, dL_dscale, none), out.log_scale + 3 * first);
       store4(select(d.is_drawn, dL_dshape.rotation, none4), out.rotation + 4 * first);
     }
     if (dL_dcamera) {

@@ -45,6 +45,8 @@ std::unique_ptr<Memory> CudaBackend::allocate(std::size_t bytes) {
   return std::make_unique<CudaMemory>(context_, bytes);
 }
 
+std::unique_ptr<Memory> CudaBackend::wrap(void* data) { return std::make_unique<CudaMemory>(data); }
+
 void CudaBackend::upload(std::span<const std::byte> from, Memory& to) {
   if (from.empty()) return;
   check(cudaMemcpyAsync(static_cast<CudaMemory&>(to).data(), from.data(), from.size(), cudaMemcpyHostToDevice,

@@ -32,6 +32,9 @@ class CudaBackend : public Backend {
   ~CudaBackend() override;
 
   std::unique_ptr<Memory> allocate(std::size_t bytes) override;
+  std::unique_ptr<Memory> wrap(void* data) override;
+  void wait_for_stream(void* stream) override { context_->wait_for(static_cast<cudaStream_t>(stream)); }
+  void make_stream_wait(void* stream) override { context_->make_wait(static_cast<cudaStream_t>(stream)); }
   void upload(std::span<const std::byte> from, Memory& to) override;
   void download(const Memory& from, std::span<std::byte> to) const override;
   void fill_zero(Memory& memory, std::size_t bytes) override;

@@ -24,6 +24,7 @@ void check(cudaError_t status, const char* what) {
 CudaContext::CudaContext(int device, std::size_t max_bytes) : max_bytes_(max_bytes) {
   check(cudaSetDevice(device), "choose the device");
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream");
+  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "make an event");
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location.type = cudaMemLocationTypeDevice;
@@ -36,6 +37,7 @@ CudaContext::CudaContext(int device, std::size_t max_bytes) : max_bytes_(max_byt
 
 CudaContext::~CudaContext() {
   cudaStreamSynchronize(stream_);
+  cudaEventDestroy(event_);
   cudaStreamDestroy(stream_);
   cudaMemPoolDestroy(pool_);
 }
@@ -72,10 +74,22 @@ void CudaContext::free(void* data, std::size_t bytes) noexcept {
 
 void CudaContext::wait() const { check(cudaStreamSynchronize(stream_), "run its kernels"); }
 
+void CudaContext::wait_for(cudaStream_t others) const {
+  check(cudaEventRecord(event_, others), "record an event");
+  check(cudaStreamWaitEvent(stream_, event_, 0), "wait for another stream");
+}
+
+void CudaContext::make_wait(cudaStream_t others) const {
+  check(cudaEventRecord(event_, stream_), "record an event");
+  check(cudaStreamWaitEvent(others, event_, 0), "make another stream wait");
+}
+
 CudaMemory::CudaMemory(std::shared_ptr<CudaContext> context, std::size_t bytes)
     : context_(std::move(context)), bytes_(bytes), data_(context_->allocate(bytes)) {}
 
-CudaMemory::~CudaMemory() { context_->free(data_, bytes_); }
+CudaMemory::~CudaMemory() {
+  if (context_) context_->free(data_, bytes_);
+}
 
 void Arena::begin(std::size_t bytes) {
   used_ = 0;

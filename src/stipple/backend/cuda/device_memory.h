@@ -25,7 +25,9 @@ class CudaContext {
   cudaStream_t stream() const { return stream_; }
   void* allocate(std::size_t bytes);  // throws OutOfMemory
   void free(void* data, std::size_t bytes) noexcept;
-  void wait() const;  // until everything that was asked for is done
+  void wait() const;                          // until everything that was asked for is done
+  void wait_for(cudaStream_t others) const;   // what is asked for next waits for all that was asked for there
+  void make_wait(cudaStream_t others) const;  // and the other way round
 
   std::size_t max_bytes() const { return max_bytes_; }
   std::size_t used_bytes() const { return used_bytes_; }
@@ -34,19 +36,21 @@ class CudaContext {
  private:
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;
+  cudaEvent_t event_ = nullptr;  // for other streams
   std::size_t max_bytes_, used_bytes_ = 0, peak_bytes_ = 0;
 };
 
 class CudaMemory : public Memory {
  public:
   CudaMemory(std::shared_ptr<CudaContext> context, std::size_t bytes);
+  explicit CudaMemory(void* others) : bytes_(0), data_(others) {}
   ~CudaMemory() override;
   CudaMemory(const CudaMemory&) = delete;
   CudaMemory& operator=(const CudaMemory&) = delete;
   void* data() const { return data_; }
 
  private:
-  std::shared_ptr<CudaContext> context_;
+  std::shared_ptr<CudaContext> context_;  // null: the memory is somebody else's
   std::size_t bytes_;
   void* data_;
 };

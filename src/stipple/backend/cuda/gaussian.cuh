@@ -14,6 +14,7 @@ struct GaussianPointers {
   const Vec3f* color;                  // or null: from sh
   const PackedCovariance* covariance;  // or null: from log_scale and rotation
   unsigned count;
+  bool is_activated;  // as in Precomputed
 };
 
 inline GaussianPointers pointers(const DeviceGaussians& g, const Precomputed& given) {
@@ -24,7 +25,8 @@ inline GaussianPointers pointers(const DeviceGaussians& g, const Precomputed& gi
           reinterpret_cast<const float*>(pointer(g.sh)),
           pointer(given.color),
           pointer(given.covariance),
-          static_cast<unsigned>(g.size())};
+          static_cast<unsigned>(g.size()),
+          given.is_activated};
 }
 
 struct LoadedGaussian {
@@ -36,12 +38,13 @@ struct LoadedGaussian {
 __device__ inline LoadedGaussian load_gaussian(const GaussianPointers& g, unsigned i, float scale_modifier) {
   LoadedGaussian r;
   r.placed.mean = g.mean[i];
-  r.opacity = M::sigmoid(g.logit_opacity[i]);
+  r.opacity = g.is_activated ? g.logit_opacity[i] : M::sigmoid(g.logit_opacity[i]);
   if (g.covariance) {
     r.placed.covariance = M::unpack_covariance(g.covariance[i]);
   } else {
     const float4 q = g.rotation[i];
-    r.shape.scale = M::scale_from_log(g.log_scale[i], scale_modifier);
+    const Vec3f scale = g.log_scale[i];
+    r.shape.scale = g.is_activated ? scale * scale_modifier : M::scale_from_log(scale, scale_modifier);
     r.shape.rotation = Vec4f(q.x, q.y, q.z, q.w);
     r.placed.covariance = M::covariance(r.shape);
   }

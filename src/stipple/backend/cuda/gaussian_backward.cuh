@@ -80,12 +80,13 @@ __device__ GaussianGradient gaussian_backward(const GaussianPointers& g, const L
     dL_doffset = M::view_direction_vjp(offset, M::harmonic_basis_vjp(kDegree, direction, dL_dbasis));
   }
   out.mean = dL_dplaced.mean + dL_doffset;
-  out.logit_opacity = M::sigmoid_vjp(in.opacity, f.dL_dopacity);
+  out.logit_opacity = g.is_activated ? f.dL_dopacity : M::sigmoid_vjp(in.opacity, f.dL_dopacity);
   if (g.covariance) {
     out.covariance = M::unpack_covariance_vjp(dL_dplaced.covariance);
   } else {
     const M::Shape dL_dshape = M::covariance_vjp(in.shape, dL_dplaced.covariance);
-    out.log_scale = M::scale_from_log_vjp(in.shape.scale, dL_dshape.scale);
+    out.log_scale = g.is_activated ? dL_dshape.scale * settings.scale_modifier
+                                   : M::scale_from_log_vjp(in.shape.scale, dL_dshape.scale);
     out.rotation = dL_dshape.rotation;
   }
   if (dL_dcamera) {
