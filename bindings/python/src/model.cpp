@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models as files and as arrays, pictures of them, and scores of pictures.
+#include "bindings/python/src/bindings.h"
+#include "bindings/python/src/shared_backend.h"
+#include "stipple/backend/render.h"
+#include "stipple/core/ssim.h"
+#include "stipple/io/image_file.h"
+#include "stipple/io/ply.h"
+
+namespace stipple {
+
+namespace {
+
+template <class T>
+std::span<const T> span_at(Address data, std::size_t count) {
+  return {reinterpret_cast<const T*>(data), count};
+}
+
+template <class T>
+DeviceArray<T> array_from(Backend& backend, Address data, std::size_t count) {
+  if (count > 0 && backend.own_memory_bytes() == 0)
+    return DeviceArray<T>::over(backend, reinterpret_cast<T*>(data), count);
+  return DeviceArray<T>(backend, span_at<T>(data, count));
+}
+
+Gaussians to_host(const HostGaussians& from) {
+  const auto copy = [](auto& to, Address data, std::size_t count) {
+    using T = typename std::decay_t<decltype(to)>::value_type;
+    const auto values = span_at<T>(data, count);
+    to.assign(values.begin(), values.end());
+  };
+  Gaussians to;
+  to.sh_degree = from.sh_degree;
+  copy(to.mean, from.mean, from.count);
+  copy(to.log_scale, from.log_scale, from.count);
+  copy(to.rotation, from.rotation, from.count);
+  copy(to.logit_opacity, from.logit_opacity, from.count);
+  copy(to.sh, from.sh, from.count * static_cast<std::size_t>(to.sh_count()));
+  return to;
+}
+
+}  // namespace
+
+DeviceGaussians to_device(Backend& backend, const HostGaussians& from) {
+  DeviceGaussians to;
+  to.sh_degree = from.sh_degree;
+  to.mean = array_from<Vec3f>(backend, from.mean, from.count);
+  to.log_scale = array_from<Vec3f>(backend, from.log_scale, from.count);
+  to.rotation = array_from<Vec4f>(backend, from.rotation, from.count);
+  to.logit_opacity = array_from<float>(backend, from.logit_opacity, from.count);
+  to.sh = array_from<Vec3f>(backend, from.sh, from.count * static_cast<std::size_t>(to.sh_count()));
+  return to;
+}
+
+py::array_t<float> to_numpy(const Image& image) {
+  std::vector<py::ssize_t> shape = {image.height_px, image.width_px};
+  if (image.channel_count > 1) shape.push_back(image.channel_count);
+  return to_numpy(image.values, shape);
+}
+
+Image to_image(const HostValues<float>& values) {
+  Image image(static_cast<int>(values.shape(1)), static_cast<int>(values.shape(0)),
+              values.ndim() == 3 ? static_cast<int>(values.shape(2)) : 1);
+  std::copy_n(values.data(), values.size(), image.values.begin());
+  return image;
+}
+
+py::tuple to_numpy(const Gaussians& g) {
+  const auto n = static_cast<py::ssize_t>(g.size());
+  const auto floats = [](const auto& rows, std::vector<py::ssize_t> shape) {
+    py::array_t<float> array(std::move(shape));
+    std::copy_n(reinterpret_cast<const float*>(rows.data()), array.size(), array.mutable_data());
+    return array;
+  };
+  return py::make_tuple(floats(g.mean, {n, 3}), floats(g.log_scale, {n, 3}), floats(g.rotation, {n, 4}),
+                        floats(g.logit_opacity, {n}), floats(g.sh, {n, g.sh_count(), 3}));
+}
+
+void bind_model(py::module_& module) {
+  py::class_<HostGaussians>(module, "HostGaussians")
+      .def(py::init([](std::size_t count, int sh_degree, Address mean, Address log_scale, Address rotation,
+                       Address logit_opacity, Address sh) {
+        return HostGaussians{count, sh_degree, mean, log_scale, rotation, logit_opacity, sh};
+      }));
+  module.def("load_ply", [](const std::filesystem::path& path) {
+    Gaussians g;
+    {
+      const py::gil_scoped_release no_lock;
+      g = load_ply(path);
+    }
+    return to_numpy(g);
+  });
+  module.def(
+      "save_ply",
+      [](const HostGaussians& gaussians, const std::filesystem::path& path) {
+        save_ply(to_host(gaussians), path);
+      },
+      NoLock());
+  module.def("render", [](const std::string& backend, const HostGaussians& gaussians, const View& view) {
+    RenderedImages images;
+    {
+      const py::gil_scoped_release no_lock;
+      images =
+          shared_backend(backend)->use([&](Backend& b) { return render(b, to_device(b, gaussians), view); });
+    }
+    return py::make_tuple(to_numpy(images.color), to_numpy(images.alpha), to_numpy(images.depth));
+  });
+  module.def("psnr", [](const HostValues<float>& a, const HostValues<float>& b) {
+    return psnr(to_image(a), to_image(b));
+  });
+  module.def("ssim", [](const HostValues<float>& a, const HostValues<float>& b) {
+    return ssim(to_image(a), to_image(b));
+  });
+  module.def("save_png", [](const HostValues<float>& values, const std::filesystem::path& path) {
+    save_png(to_image(values), path);
+  });
+  module.def("load_image", [](const std::filesystem::path& path) { return to_numpy(load_image(path)); });
+  module.def("devices", [] {
+    std::vector<std::tuple<std::string, std::string, std::string>> found;  // name, what it is, why not
+    for (const std::string& name : backend_names()) {
+      const std::string why = why_unusable(name);
+      found.emplace_back(name, why.empty() ? make_backend(name)->description() : "", why);
+    }
+    return found;
+  });
+}
+
+}  // namespace stipple

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/train/trainer.h"
+
+#include <cctype>
+
+#include "bindings/python/src/bindings.h"
+#include "bindings/python/src/options.h"
+#include "stipple/train/evaluate.h"
+
+namespace stipple {
+
+py::tuple to_numpy(const Gaussians& g);
+
+namespace {
+
+// What ends or saves a run of the command is the caller's own business here.
+constexpr const char* kOfTheCommand[] = {"time_limit", "target_psnr", "checkpoint_every",
+                                         "checkpoint_seconds"};
+
+// --ssim-weight to ssim_weight, in a sentence.
+std::string with_python_names(const std::string& sentence) {
+  std::string text;
+  for (std::size_t i = 0; i < sentence.size(); ++i) {
+    if (sentence.compare(i, 2, "--") != 0) {
+      text += sentence[i];
+      continue;
+    }
+    for (i += 2; i < sentence.size() && (std::islower(sentence[i]) || sentence[i] == '-'); ++i)
+      text += sentence[i] == '-' ? '_' : sentence[i];
+    --i;
+  }
+  return text;
+}
+
+void check_for_python(const RunSettings& settings) {
+  try {
+    check(settings);
+  } catch (const Error& e) {
+    throw py::value_error(with_python_names(e.what()));
+  }
+}
+
+RunSettings settings_from(const py::dict& given) {
+  for (const char* name : kOfTheCommand)
+    if (given.contains(name))
+      throw py::type_error(
+          fmt::format("{} belongs to the command; end a run from its callback, and save() it", name));
+  RunSettings asked, settings;
+  take_options(given, [&](auto f) { for_each_run_option(asked, f); });
+  settings.train = default_train_options(asked.train.strategy);
+  if (asked.train.absolute_gradients) settings.train.grow_gradient = 8e-4f;
+  take_options(given, [&](auto f) { for_each_run_option(settings, f); });
+  settings.train.max_photo_bytes = static_cast<std::size_t>(settings.max_ram_gib * (1u << 30));
+  check_for_python(settings);
+  return settings;
+}
+
+// A trainer with all that it needs; one thread at a time.
+class PythonTrainer {
+ public:
+  PythonTrainer(std::shared_ptr<Scene> scene, const RunSettings& s)
+      : scene_(std::move(scene)),
+        backend_(
+            make_backend(s.backend, {.deterministic = s.deterministic,
+                                     .max_bytes = static_cast<std::size_t>(s.max_vram_gib * (1u << 30))})),
+        trainer_(*backend_, *scene_, s.train),
+        wants_evaluation_(s.train.hold_out) {}
+
+  template <class F>
+  auto use(F f) {
+    const std::lock_guard lock(mutex_);
+    return f(trainer_);
+  }
+
+  Evaluation evaluate() {
+    return use([&](Trainer& t) {
+      const auto which = wants_evaluation_ ? scene_->test_views() : scene_->train_views();
+      return stipple::evaluate(*backend_, t.device_gaussians(), scene_->views, which, t.photos(),
+                               t.render_options());
+    });
+  }
+  std::string backend() const { return std::string(backend_->name()); }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<Scene> scene_;
+  std::unique_ptr<Backend> backend_;
+  Trainer trainer_;
+  bool wants_evaluation_;
+};
+
+}  // namespace
+
+void bind_trainer(py::module_& module) {
+  py::class_<StepReport>(module, "StepReport")
+      .def_readonly("step", &StepReport::step)
+      .def_readonly("loss", &StepReport::loss)
+      .def_readonly("psnr", &StepReport::psnr)
+      .def_readonly("gaussian_count", &StepReport::gaussian_count)
+      .def_readonly("was_skipped", &StepReport::was_skipped)
+      .def_property_readonly("milliseconds", [](const StepReport& r) {
+        std::map<std::string, double> ms;
+        for (std::size_t i = 0; i < r.ms.size(); ++i) ms[kStageNames[i]] = r.ms[i];
+        return ms;
+      });
+  py::class_<PythonTrainer>(module, "Trainer")
+      .def(py::init([](std::shared_ptr<Scene> scene, const py::dict& given) {
+        const RunSettings settings = settings_from(given);
+        const py::gil_scoped_release no_lock;
+        return std::make_unique<PythonTrainer>(std::move(scene), settings);
+      }))
+      .def(
+          "step", [](PythonTrainer& t) { return t.use([](Trainer& u) { return u.step(); }); }, NoLock())
+      .def(
+          "done", [](PythonTrainer& t) { return t.use([](Trainer& u) { return u.done(); }); }, NoLock())
+      .def(
+          "steps_done", [](PythonTrainer& t) { return t.use([](Trainer& u) { return u.steps_done(); }); },
+          NoLock())
+      .def(
+          "last_step",
+          [](PythonTrainer& t) { return t.use([](Trainer& u) { return u.schedule().last_step(); }); },
+          NoLock())
+      .def("backend", &PythonTrainer::backend)
+      .def("gaussians",
+           [](PythonTrainer& t) {
+             Gaussians g;
+             {
+               const py::gil_scoped_release no_lock;
+               g = t.use([](Trainer& u) { return u.gaussians(); });
+             }
+             return to_numpy(g);
+           })
+      .def(
+          "save",
+          [](PythonTrainer& t, const std::filesystem::path& path) {
+            t.use([&](Trainer& u) { u.save(path); });
+          },
+          NoLock())
+      .def(
+          "restore",
+          [](PythonTrainer& t, const std::filesystem::path& path) {
+            t.use([&](Trainer& u) { u.restore(path); });
+          },
+          NoLock())
+      .def("evaluate", [](PythonTrainer& t) {
+        Evaluation e;
+        {
+          const py::gil_scoped_release no_lock;
+          e = t.evaluate();
+        }
+        std::vector<std::tuple<std::string, double, double>> views;
+        for (const ViewScore& v : e.views) views.emplace_back(v.name, v.psnr, v.ssim);
+        return py::make_tuple(e.psnr, e.ssim, views);
+      });
+}
+
+}  // namespace stipple

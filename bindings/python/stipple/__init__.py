@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""3D Gaussian splatting: train, render and differentiate.
+
+NumPy is all that this needs. stipple.torch has the same kernels as differentiable PyTorch functions, stipple.compat
+stands in for two rasterizers that scripts are written for, and stipple.stages has the pipeline stage by stage.
+"""
+from . import _stipple, stages
+from ._stipple import Error, OutOfMemory
+from .camera import Camera
+from .gaussians import Gaussians, load_ply, save_ply
+from .rendering import DeviceInfo, Rendering, devices, load_image, psnr, render, save_png, ssim
+from .scene import Scene, View, load_scene
+from .trainer import Evaluation, Trainer
+
+__version__: str = _stipple.version
+__all__ = [
+    "Camera",
+    "DeviceInfo",
+    "Error",
+    "Evaluation",
+    "Gaussians",
+    "OutOfMemory",
+    "Rendering",
+    "Scene",
+    "Trainer",
+    "View",
+    "devices",
+    "load_image",
+    "load_ply",
+    "load_scene",
+    "psnr",
+    "render",
+    "save_ply",
+    "save_png",
+    "ssim",
+    "stages",
+]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sentences for arguments that are not what they should be."""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+
+def shape_text(shape: Sequence[Any]) -> str:
+    """A shape as people write it: (N, 3)."""
+    parts = [str(n) for n in shape]
+    return "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
+
+
+def check_shape(name: str, shape: Sequence[int], wanted: Sequence[Any]) -> None:
+    """ValueError unless the shapes agree; letters in `wanted` stand for any size."""
+    fits = len(shape) == len(wanted) and all(isinstance(w, str) or w == n for n, w in zip(shape, wanted))
+    if not fits:
+        raise ValueError(f"{name} must have the shape {shape_text(wanted)}, not {shape_text(shape)}")
+
+
+def host_array(value: Any) -> np.ndarray:
+    """value as an array, of whatever; a tensor's gradients and device do not matter."""
+    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+
+
+def float_array(name: str, value: Any, *wanted: Any) -> np.ndarray:
+    """value as a contiguous float32 array of that shape; what holds no real numbers is a TypeError."""
+    array = host_array(value)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name} must hold numbers, not {array.dtype}")
+    check_shape(name, array.shape, wanted)
+    return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def sh_degree_of(name: str, count: int) -> int:
+    """The degree that has so many coefficients."""
+    for degree in range(4):
+        if count == (degree + 1) ** 2:
+            return degree
+    raise ValueError(f"{name} must have 1, 4, 9 or 16 coefficients, not {count}")
+
+
+def positive_int(name: str, value: Any) -> int:
+    """A picture's side: at least 1, and not so large that it must be a mistake."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a whole number, not {value!r}") from None
+    if number != value or not 1 <= number <= 65536:
+        raise ValueError(f"{name} must be a whole number from 1 to 65536, not {value!r}")
+    return number
+
+
+def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
+    """value, if it is one of them."""
+    if value not in choices:
+        raise ValueError(f"{name} must be {' or '.join(repr(c) for c in choices)}, not {value!r}")
+    return value

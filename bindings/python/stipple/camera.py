@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cameras, and what a picture is made with."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import numpy as np
+
+from . import _stipple
+from ._checks import check_shape, float_array, one_of, positive_int
+
+ALPHA_MAX = 0.99
+NEAR_PLANE = 0.2
+
+
+@dataclass
+class Camera:
+    """A pinhole camera that looks along +z, x to the right, y down.
+
+    camera_from_world is 4 x 4 or 3 x 4 and takes points of the world to the camera. Lengths are in pixels; (0, 0)
+    is the top-left corner of the picture, and (0.5, 0.5) the centre of its first pixel.
+    """
+
+    camera_from_world: np.ndarray
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+    width: int
+    height: int
+
+    def __post_init__(self) -> None:
+        self.camera_from_world = pose_array("camera_from_world", self.camera_from_world)
+        self.width = positive_int("width", self.width)
+        self.height = positive_int("height", self.height)
+        for name in ("fx", "fy", "cx", "cy"):
+            setattr(self, name, float(getattr(self, name)))
+        if not (self.fx > 0 and self.fy > 0):
+            raise ValueError(f"fx and fy must be more than 0, not {self.fx} and {self.fy}")
+
+    @staticmethod
+    def from_K(camera_from_world: Any, K: Any, width: int, height: int) -> "Camera":
+        """From the customary 3 x 3 matrix."""
+        k = float_array("K", K, 3, 3)
+        return Camera(camera_from_world, k[0, 0], k[1, 1], k[0, 2], k[1, 2], width, height)
+
+    @property
+    def K(self) -> np.ndarray:
+        """The customary 3 x 3 matrix."""
+        return np.array([[self.fx, 0, self.cx], [0, self.fy, self.cy], [0, 0, 1]], dtype=np.float32)
+
+
+def pose_array(name: str, value: Any) -> np.ndarray:
+    """3 x 4 numbers; the last row of a 4 x 4 matrix must be (0, 0, 0, 1)."""
+    array = np.asarray(value)
+    if array.shape == (4, 4):
+        if not np.allclose(np.asarray(array[3], dtype=np.float64), [0, 0, 0, 1], atol=1e-4):
+            raise ValueError(f"the last row of {name} must be (0, 0, 0, 1)")
+        array = array[:3]
+    elif array.shape != (3, 4):
+        check_shape(name, array.shape, (4, 4))
+    return float_array(name, array, 3, 4)
+
+
+def make_view(
+    camera: Camera,
+    *,
+    background: Any = (0, 0, 0),
+    depth: Optional[str] = None,
+    antialiased: bool = False,
+    scale_modifier: float = 1.0,
+    alpha_max: float = ALPHA_MAX,
+    near_plane: float = NEAR_PLANE,
+) -> "_stipple.View":
+    """Camera and options as the library takes them."""
+    if not isinstance(camera, Camera):
+        raise TypeError(f"camera must be a stipple.Camera, not {type(camera).__name__}")
+    one_of("depth", depth, (None, "expected", "inverse"))
+    if not 0 < alpha_max < 1:
+        raise ValueError(f"alpha_max must lie between 0 and 1, not {alpha_max!r}")
+    if not scale_modifier > 0:
+        raise ValueError(f"scale_modifier must be more than 0, not {scale_modifier!r}")
+    if not near_plane > 0:
+        raise ValueError(f"near_plane must be more than 0, not {near_plane!r}")
+    color = float_array("background", background, 3)
+    return _stipple.View(
+        camera.camera_from_world.ravel().tolist(),
+        [camera.fx, camera.fy],
+        [camera.cx, camera.cy],
+        camera.width,
+        camera.height,
+        color.tolist(),
+        depth or "",
+        bool(antialiased),
+        float(scale_modifier),
+        float(alpha_max),
+        float(near_plane),
+    )

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of models, and scores of pictures."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, List, NamedTuple, Optional
+
+import numpy as np
+
+from . import _stipple
+from ._checks import check_shape, float_array, host_array
+from .camera import ALPHA_MAX, NEAR_PLANE, Camera, make_view
+from .gaussians import Gaussians, Path, check_gaussians
+
+
+class Rendering(NamedTuple):
+    """color (height, width, 3) over the background, not clamped; alpha (height, width); depth likewise, or None."""
+
+    color: np.ndarray
+    alpha: np.ndarray
+    depth: Optional[np.ndarray]
+
+
+def render(
+    gaussians: Gaussians,
+    camera: Camera,
+    *,
+    background: Any = (0, 0, 0),
+    depth: Optional[str] = None,
+    antialiased: bool = False,
+    scale_modifier: float = 1.0,
+    alpha_max: float = ALPHA_MAX,
+    near_plane: float = NEAR_PLANE,
+    backend: str = "best",
+) -> Rendering:
+    """One picture. depth is None, "expected" or "inverse": the latter is the expected inverse depth."""
+    where, held = check_gaussians(gaussians)._on_host()
+    view = make_view(
+        camera,
+        background=background,
+        depth=depth,
+        antialiased=antialiased,
+        scale_modifier=scale_modifier,
+        alpha_max=alpha_max,
+        near_plane=near_plane,
+    )
+    color, alpha, z = _stipple.render(backend, where, view)
+    del held
+    return Rendering(color, alpha, z if depth else None)
+
+
+def _pair(a: Any, b: Any) -> List[np.ndarray]:
+    first = host_array(a)
+    if first.ndim == 2:
+        wanted: tuple = ("height", "width")
+    else:
+        wanted = ("height", "width", "channels")
+    pictures = [float_array("a", a, *wanted), float_array("b", b, *wanted)]
+    check_shape("b", pictures[1].shape, pictures[0].shape)
+    if first.ndim == 3 and not 1 <= first.shape[2] <= 4:
+        raise ValueError(f"pictures have 1 to 4 channels, not {first.shape[2]}")
+    if pictures[0].size == 0:
+        raise ValueError("a has no pixels")
+    return pictures
+
+
+def psnr(a: Any, b: Any) -> float:
+    """Peak signal-to-noise ratio in dB of values clamped to [0, 1]; infinite when they are equal."""
+    return _stipple.psnr(*_pair(a, b))
+
+
+def ssim(a: Any, b: Any) -> float:
+    """Structural similarity of values clamped to [0, 1]: windows of 11 x 11 that lie wholly inside."""
+    return _stipple.ssim(*_pair(a, b))
+
+
+def load_image(path: Path) -> np.ndarray:
+    """A JPEG or PNG as values from 0 to 1: (height, width) or (height, width, channels)."""
+    return _stipple.load_image(path)
+
+
+def save_png(image: Any, path: Path) -> None:
+    """Values are clamped to [0, 1] and rounded to 8 bits."""
+    array = host_array(image)
+    _stipple.save_png(float_array("image", array, *("height", "width", "channels")[: max(array.ndim, 2)]), path)
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """A backend of this build. `problem` says why it cannot be used here, and is empty when it can."""
+
+    name: str
+    description: str
+    problem: str
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether `backend=name` works here."""
+        return not self.problem
+
+
+def devices() -> List[DeviceInfo]:
+    """What there is, fastest first."""
+    return [DeviceInfo(*found) for found in _stipple.devices()]

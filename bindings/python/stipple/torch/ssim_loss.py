@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loss that training minimises."""
+from __future__ import annotations
+
+from typing import Optional
+
+import torch
+
+from .. import _stipple
+from .._checks import check_shape
+from ._tensors import address, backend_of, check_tensor, packed, stream_of
+
+_RADIUS, _SIGMA = 5, 1.5
+_C1, _C2 = 0.01**2, 0.03**2
+
+
+class _LossFunction(torch.autograd.Function):
+    """Value and gradient at once, by the library's kernel."""
+
+    @staticmethod
+    def forward(ctx, image, target, weight, ssim_weight):
+        height, width, _ = image.shape
+        planes = packed(image.permute(2, 0, 1))
+        photo = packed(target)
+        weights = None if weight is None else packed(weight)
+        gradient = torch.empty_like(planes)
+        value = _stipple.loss(
+            backend_of(image),
+            width,
+            height,
+            address(planes),
+            address(photo),
+            address(weights),
+            ssim_weight,
+            address(gradient),
+            stream_of(image),
+        )
+        ctx.save_for_backward(gradient)
+        return torch.tensor(value, dtype=torch.float32, device=image.device)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, dL_dvalue):
+        (gradient,) = ctx.saved_tensors
+        return dL_dvalue * gradient.permute(1, 2, 0), None, None, None
+
+
+def _filtered(planes: torch.Tensor) -> torch.Tensor:
+    """Each plane under the Gaussian window, zeros around it."""
+    offset = torch.arange(-_RADIUS, _RADIUS + 1, dtype=planes.dtype, device=planes.device)
+    window = torch.exp(-(offset**2) / (2 * _SIGMA**2))
+    window = window / window.sum()
+    planes = planes[:, None]
+    planes = torch.nn.functional.conv2d(planes, window.view(1, 1, 1, -1), padding=(0, _RADIUS))
+    return torch.nn.functional.conv2d(planes, window.view(1, 1, -1, 1), padding=(_RADIUS, 0))[:, 0]
+
+
+def _mean_ssim(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    mean_x, mean_y = _filtered(x), _filtered(y)
+    xx = _filtered(x * x) - mean_x**2
+    yy = _filtered(y * y) - mean_y**2
+    xy = _filtered(x * y) - mean_x * mean_y
+    similarity = (2 * mean_x * mean_y + _C1) * (2 * xy + _C2)
+    return (similarity / ((mean_x**2 + mean_y**2 + _C1) * (xx + yy + _C2))).mean()
+
+
+def ssim_loss(
+    image: torch.Tensor,
+    target: torch.Tensor,
+    *,
+    ssim_weight: float = 1.0,
+    weight: Optional[torch.Tensor] = None,
+) -> torch.Tensor:
+    """(1 - ssim_weight) mean |image - target| + ssim_weight (1 - mean SSIM), as training has it with ssim_weight = 0.2.
+
+    image is (height, width, 3), from 0 to 1. target is the same: of 8 bits (uint8), as photos are, it goes through the
+    library's kernel, which is fast; of the image's type through PyTorch's convolutions, and is differentiable, too.
+    weight (height, width), from 0 to 1, says how much a pixel of an 8-bit target counts.
+    """
+    if not isinstance(image, torch.Tensor) or not isinstance(target, torch.Tensor):
+        name = "target" if isinstance(image, torch.Tensor) else "image"
+        raise TypeError(f"{name} must be a torch.Tensor")
+    if not 0 <= ssim_weight <= 1:
+        raise ValueError(f"ssim_weight must be from 0 to 1, not {ssim_weight!r}")
+    check_shape("image", image.shape, ("height", "width", 3))
+    if image.numel() == 0:
+        raise ValueError("image has no pixels")
+    if target.device != image.device:
+        raise ValueError(f"target is on {target.device}, but image is on {image.device}; move it there")
+    if target.dtype == torch.uint8:
+        check_tensor("image", image, image.shape, None, torch.float32)
+        check_shape("target", target.shape, image.shape)
+        if weight is not None:
+            check_tensor("weight", weight, image.shape[:2], image, torch.float32)
+        return _LossFunction.apply(image, target, weight, float(ssim_weight))
+    if weight is not None:
+        raise ValueError("weight needs a target of 8 bits (uint8)")
+    if image.dtype not in (torch.float32, torch.float64):
+        raise TypeError(f"image must be float32 or float64, not {str(image.dtype).replace('torch.', '')}")
+    check_tensor("target", target, image.shape, None, image.dtype)
+    x, y = image.permute(2, 0, 1), target.permute(2, 0, 1)
+    return (1 - ssim_weight) * (x - y).abs().mean() + ssim_weight * (1 - _mean_ssim(x, y))

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every recipe of docs/python.md runs as it stands, and does what it says."""
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Dict, List
+
+import numpy as np
+import pytest
+from conftest import cloud
+
+import stipple
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "python.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+WIDTH, HEIGHT, FOCAL = 48, 40, 55.0
+
+
+def recipes() -> Dict[str, str]:
+    """The code under each heading that has some."""
+    parts = re.split(r"^### (.+)$", TEXT, flags=re.MULTILINE)
+    found = {}
+    for title, text in zip(parts[1::2], parts[2::2]):
+        blocks = re.findall(r"^```python\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+        if blocks:
+            (found[title],) = blocks
+    return found
+
+
+def small_model() -> stipple.Gaussians:
+    """Around the origin."""
+    model = cloud(300, sh_degree=1, seed=5)
+    model.mean[:, 2] -= 4
+    return model
+
+
+def world_from_camera(angle: float) -> np.ndarray:
+    """On a circle of radius 4 about the origin, which it looks at."""
+    s, c = np.sin(angle), np.cos(angle)
+    return np.array([[c, 0, s, -4 * s], [0, 1, 0, 0], [-s, 0, c, -4 * c], [0, 0, 0, 1]])
+
+
+def write_points(positions: np.ndarray, path: Path) -> None:
+    """A cloud of grey points."""
+    header = ["ply", "format ascii 1.0", f"element vertex {len(positions)}"]
+    header += [f"property float {axis}" for axis in "xyz"] + ["end_header"]
+    rows = [" ".join(f"{v:.6f}" for v in p) for p in positions]
+    path.write_text("\n".join(header + rows) + "\n")
+
+
+def write_scene(model: stipple.Gaussians, folder: Path, view_count: int = 12) -> None:
+    """A transforms.json with pictures of the model and a point at every mean."""
+    folder.mkdir()
+    frames: List[Dict[str, Any]] = []
+    for i in range(view_count):
+        pose = world_from_camera(0.08 * (i - view_count / 2))
+        camera = stipple.Camera(np.linalg.inv(pose), FOCAL, FOCAL, WIDTH / 2, HEIGHT / 2, WIDTH, HEIGHT)
+        stipple.save_png(stipple.render(model, camera, backend="cpu").color, folder / f"{i:02}.png")
+        looking_along_minus_z = pose @ np.diag([1, -1, -1, 1])
+        frames.append({"file_path": f"{i:02}.png", "transform_matrix": looking_along_minus_z.tolist()})
+    write_points(model.mean, folder / "points.ply")
+    intrinsics = {"w": WIDTH, "h": HEIGHT, "fl_x": FOCAL, "fl_y": FOCAL, "cx": WIDTH / 2, "cy": HEIGHT / 2}
+    scene = {**intrinsics, "ply_file_path": "points.ply", "frames": frames}
+    (folder / "transforms.json").write_text(json.dumps(scene))
+
+
+@pytest.fixture(name="run")
+def make_run(tmp_path, monkeypatch):
+    """Runs a recipe beside the files that the page promises; what it leaves is the result."""
+    model = small_model()
+    stipple.save_ply(model, tmp_path / "model.ply")
+    write_scene(model, tmp_path / "scene")
+    monkeypatch.chdir(tmp_path)
+
+    def run(title: str) -> Dict[str, Any]:
+        code = recipes()[title]
+        if "torch" in code:
+            pytest.importorskip("torch", reason="this recipe needs PyTorch")
+        names: Dict[str, Any] = {"__name__": "recipe"}
+        exec(compile(code, f"{PAGE.name}: {title}", "exec"), names)  # pylint: disable=exec-used
+        return names
+
+    return run
+
+
+def test_no_recipe_is_left_out():
+    assert set(recipes()) == {
+        "Render a model",
+        "Train a scene",
+        "Differentiate a picture",
+        "Look into the pipeline",
+        "Change one import",
+    }
+    assert TEXT.count("```python") == 5
+
+
+def test_render_a_model(run, capsys):
+    names = run("Render a model")
+    saved = stipple.load_image("picture.png")
+    assert saved.shape == (120, 160, 3)
+    assert np.allclose(saved, names["picture"].color.clip(0, 1), atol=1 / 255)
+    assert names["picture"].alpha.max() > 0.9 and names["picture"].alpha.min() == 0  # in the middle; in a corner
+    assert "300 Gaussians cover" in capsys.readouterr().out
+
+
+def test_train_a_scene(run, capsys):
+    names = run("Train a scene")
+    assert names["again"].done and names["trainer"].steps_done == 60
+    losses = [float(v) for v in re.findall(r"loss ([\d.]+)", capsys.readouterr().out)]
+    assert len(losses) == 6 and losses[-1] < 0.7 * losses[0]
+    saved = stipple.load_ply("trained.ply")
+    if names["trainer"].backend == "cpu":  # then the page promises the same bits
+        names["trainer"].run()
+        for field in ("mean", "log_scale", "rotation", "logit_opacity", "sh"):
+            assert np.array_equal(getattr(saved, field), getattr(names["trainer"].gaussians(), field)), field
+
+
+def test_differentiate_a_picture(run):
+    names = run("Differentiate a picture")
+    wrong = float((names["wrong_pose"] - names["true_pose"]).abs().max())
+    assert wrong > 0.04 and float(names["error"]) < 0.1 * wrong
+
+
+def test_look_into_the_pipeline(run):
+    names = run("Look into the pipeline")
+    in_tile, splat = names["in_tile"], names["splat"]
+    assert len(in_tile) > 10 and np.all(np.diff(splat["depth"][in_tile, 0]) >= 0)
+    first_px = np.array([names["column"], names["row"]]) * 16
+    reach_px = splat["half_extent_px"][in_tile]
+    assert np.all(splat["mean_px"][in_tile] + reach_px >= first_px)
+    assert np.all(splat["mean_px"][in_tile] - reach_px <= first_px + 16)
+    rendered = stipple.render(names["gaussians"], names["camera"]).color
+    assert np.allclose(stipple.load_image("frame.png"), rendered.clip(0, 1), atol=1 / 255)
+
+
+def test_the_table_names_every_column():
+    table = TEXT[TEXT.index("| column of a splat |") :].split("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(stipple.stages.SPLAT)
+
+
+def test_change_one_import(run):
+    names = run("Change one import")
+    model, pictures = names["model"], names["render_colors"].detach().numpy()
+    for camera, picture in zip(names["cameras"], pictures):
+        expected = stipple.render(model, camera, alpha_max=0.999, near_plane=0.01).color  # gsplat's constants
+        assert np.allclose(picture, expected, atol=1e-5)
+    assert names["render_alphas"].shape == (2, HEIGHT, WIDTH, 1)
+    gradient = names["means"].grad.numpy()
+    assert np.isfinite(gradient).all() and np.abs(gradient).max() > 0
+
+
+def test_the_page_quotes_a_real_sentence():
+    said = re.search(r"`(quats must have the shape [^`]+)`", TEXT)
+    torch = pytest.importorskip("torch")
+    st = pytest.importorskip("stipple.torch")
+    five = torch.ones(5, 3)
+    with pytest.raises(ValueError) as raised:
+        st.rasterize(five, torch.ones(4, 4), five, torch.ones(5), five, torch.eye(4), torch.eye(3), 8, 8)
+    assert said and str(raised.value) == said.group(1)

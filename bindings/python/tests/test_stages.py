@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stages one by one: together they are the pipeline."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import camera, cloud, relative_error, usable_backends
+
+import stipple
+from stipple import stages
+
+BACKGROUND = {"background": (0.1, 0.2, 0.3)}
+
+
+def run(gaussians, photo, backend):
+    c = camera()
+    projection = stages.project(gaussians, c, backend=backend, **BACKGROUND)
+    bins = stages.bin(projection, c, **BACKGROUND)
+    frame = stages.blend(projection, bins, c, **BACKGROUND)
+    value, _, dL_dframe = stages.loss(frame, photo)
+    dL_dsplat = stages.blend_backward(projection, bins, c, frame, dL_dframe, absolute=True, **BACKGROUND)
+    gradients, dL_dcamera = stages.project_backward(gaussians, c, projection, dL_dsplat, **BACKGROUND)
+    return projection, bins, frame, value, dL_dsplat, gradients, dL_dcamera
+
+
+@pytest.fixture(name="photo")
+def make_photo():
+    return np.random.default_rng(3).integers(0, 256, (40, 48, 3)).astype(np.uint8)
+
+
+@pytest.mark.parametrize("backend", usable_backends())
+def test_together_they_draw_and_differentiate(backend, photo):
+    g = cloud(200, 2)
+    projection, bins, frame, value, dL_dsplat, gradients, dL_dcamera = run(g, photo, backend)
+    assert np.array_equal(
+        stages.planes(frame).transpose(1, 2, 0), stipple.render(g, camera(), backend=backend, **BACKGROUND).color
+    )
+    assert projection.splat.shape == (200, 16) and dL_dsplat.splat.shape == (200, 10)
+    assert bins.column_count == 3 and bins.row_count == 3
+    begin = bins.slot_begin_from_tile
+    assert begin[0] == 0 and begin[-1] == len(bins.gaussian_from_slot)
+    depth = projection.splat[:, stages.SPLAT["depth"]][:, 0]
+    for t in range(9):  # nearest first
+        assert np.all(np.diff(depth[bins.gaussian_from_slot[begin[t] : begin[t + 1]]]) >= 0)
+    # the directional derivative along the gradient is its squared norm
+    step = 1e-3 / np.linalg.norm(gradients.mean)
+
+    def loss_at(distance):
+        moved = g.mean + distance * gradients.mean
+        return run(stipple.Gaussians(moved, g.log_scale, g.rotation, g.logit_opacity, g.sh), photo, backend)[3]
+
+    assert loss_at(-step) < value
+    assert loss_at(step) - loss_at(-step) == pytest.approx(2 * step * np.sum(gradients.mean**2), rel=0.06)
+    assert dL_dcamera["camera_from_world"].shape == (3, 4) and np.any(dL_dcamera["focal"] != 0)
+
+
+def test_arrays_can_be_changed_between(photo):
+    g, c = cloud(50), camera()
+    projection = stages.project(g, c)
+    bins = stages.bin(projection, c)
+    splat = projection.splat
+    splat[:, stages.SPLAT["color"]] = 0
+    projection.splat = splat
+    assert np.all(stages.blend(projection, bins, c).color == 0)
+    with pytest.raises(ValueError, match="keeps its size"):
+        projection.splat = splat[:10]
+    with pytest.raises(TypeError, match="target must be of 8 bits"):
+        stages.loss(stages.blend(projection, bins, c), photo / 255)
+    with pytest.raises(ValueError, match="target must have the shape"):
+        stages.loss(stages.blend(projection, bins, c), photo[:-1])
+
+
+def test_a_gradient_of_ones_own(photo):
+    g, c = cloud(80), camera()
+    projection = stages.project(g, c)
+    bins = stages.bin(projection, c)
+    frame = stages.blend(projection, bins, c)
+    _, _, by_loss = stages.loss(frame, photo)
+    own = stages.frame_gradient(frame, by_loss.color.reshape(3, 40, 48))
+    a = stages.blend_backward(projection, bins, c, frame, by_loss).splat
+    b = stages.blend_backward(projection, bins, c, frame, own).splat
+    assert relative_error(a, b) < 1e-5
+
+
+def test_adam_descends(photo):
+    g, moments, values = cloud(300, 1), stages.Moments(), []
+    rates = dict(mean=2e-3, log_scale=1e-2, rotation=1e-3, logit_opacity=3e-2, sh_base=2e-2, sh_rest=1e-3)
+    for step in range(1, 31):
+        projection, _, _, value, _, gradients, _ = run(g, photo, "cpu")
+        g = stages.optimize(g, gradients, projection, moments, step=step, **rates)
+        values.append(value)
+    assert values[-1] < 0.9 * values[0]

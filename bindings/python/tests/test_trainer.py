@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training from Python gives what the command gives."""
+from __future__ import annotations
+
+import json
+import signal
+import threading
+
+import numpy as np
+import pytest
+from conftest import camera, cloud
+
+import stipple
+
+
+@pytest.fixture(name="scene", scope="module")
+def make_scene(tmp_path_factory):
+    """Twelve views of a cloud, as a transforms.json."""
+    folder = tmp_path_factory.mktemp("scene")
+    model, frames = cloud(400, 0, seed=5), []
+    for i in range(12):
+        angle = 0.03 * (i - 6)
+        world_from_camera = np.eye(4)
+        world_from_camera[:3, :3] = [
+            [np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]
+        ]
+        world_from_camera[0, 3] = -4 * np.sin(angle)
+        c = camera()
+        c.camera_from_world = np.linalg.inv(world_from_camera)[:3].astype(np.float32)
+        stipple.save_png(stipple.render(model, c).color, folder / f"{i:02}.png")
+        frames.append({
+            "file_path": f"{i:02}.png",
+            "transform_matrix": (world_from_camera @ np.diag([1, -1, -1, 1])).tolist(),  # it looks along -z there
+        })
+    c = camera()
+    (folder / "transforms.json").write_text(json.dumps(
+        {"w": c.width, "h": c.height, "fl_x": c.fx, "fl_y": c.fy, "cx": c.cx, "cy": c.cy, "frames": frames}
+    ))
+    return stipple.load_scene(folder, random_points=500)
+
+
+def test_the_scene_is_read(scene):
+    assert len(scene.views) == 12 and len(scene.test_views) == 2 and len(scene.train_views) == 10
+    view = scene.views[3]
+    assert view.photo().shape == (40, 48, 3) and view.photo().dtype == np.uint8 and view.weight() is None
+    assert view.camera.fx == pytest.approx(camera().fx) and len(scene.points.position) == 500
+    rendered = stipple.render(cloud(400, 0, seed=5), view.camera).color
+    assert np.abs(rendered.clip(0, 1) - view.photo() / 255).max() < 2 / 255  # the camera is the one it was made with
+
+
+def test_options_are_the_commands(scene):
+    with pytest.raises(TypeError, match="there is no option 'stepz'; there are: .*steps"):
+        stipple.Trainer(scene, stepz=3)
+    with pytest.raises(ValueError, match="steps: "):
+        stipple.Trainer(scene, steps="many")
+    with pytest.raises(ValueError, match="^ssim_weight must be from 0 to 1"):
+        stipple.Trainer(scene, ssim_weight=2)
+    with pytest.raises(TypeError, match="time_limit belongs to the command"):
+        stipple.Trainer(scene, time_limit=3)
+    with pytest.raises(TypeError, match="there is no option 'resolution'"):
+        stipple.load_scene(scene.path, resolution=3)
+    assert stipple.load_scene(scene.path, max_resolution=24).views[0].camera.width == 24
+
+
+def test_training_learns_and_goes_on_with_the_same_bits(scene, tmp_path):
+    losses = []
+    options = dict(steps=200, eval=True, backend="cpu", prune_scale=0, background=(0, 0, 0))
+    trainer = stipple.Trainer(scene, **options)
+    trainer.run(100, callback=lambda report: losses.append(report.loss))
+    assert trainer.steps_done == 100 and not trainer.done and trainer.backend == "cpu"
+    before = trainer.evaluate().psnr
+    trainer.save(tmp_path / "checkpoint")
+    trainer.run()
+    assert trainer.done and trainer.steps_done == trainer.last_step == 200
+    assert trainer.evaluate().psnr > before + 1
+    assert np.mean(losses[-10:]) < 0.8 * np.mean(losses[:10])
+
+    again = stipple.Trainer(scene, **options)
+    again.restore(tmp_path / "checkpoint")
+    assert again.steps_done == 100
+    again.run()
+    assert np.array_equal(again.gaussians().sh, trainer.gaussians().sh)
+    with pytest.raises(stipple.Error, match="nowhere"):
+        again.restore(tmp_path / "nowhere")
+
+
+def test_a_callback_can_end_it(scene):
+    trainer = stipple.Trainer(scene, steps=50, backend="cpu")
+    trainer.run(callback=lambda report: np.bool_(report.step < 7))
+    assert trainer.steps_done == 7
+    assert set(trainer.step().milliseconds) >= {"project", "bin", "blend", "loss"}
+    with pytest.raises(ValueError, match="negative"):
+        trainer.run(-1)
+
+
+def test_ctrl_c_ends_it_between_two_steps(scene):
+    trainer = stipple.Trainer(scene, steps=100000, backend="cpu")
+    threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run()
+    done = trainer.steps_done
+    assert 0 < done < 100000
+    assert trainer.step().step == done + 1

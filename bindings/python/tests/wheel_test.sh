@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# wheel_test.sh PYTHON SOURCE: `pip wheel` makes a wheel that works where the sources are not. Built with little
+# optimisation and without CUDA, since all that is asked is whether it comes together. 77 when Python lacks what that takes.
+set -euo pipefail
+python=$1 source=$2
+for package in pip setuptools wheel numpy; do
+  "$python" -c "import $package" 2>/dev/null || { echo "skipped: $python has no $package; ./setup --test installs it"; exit 77; }
+done
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+# From a copy: setuptools leaves files beside what it builds.
+mkdir "$folder/source"
+(cd "$source" && cp -r CMakeLists.txt README.md LICENSE pyproject.toml setup.py cmake src bindings "$folder/source")
+cd "$folder"
+STIPPLE_CMAKE_ARGS="-DSTIPPLE_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug" \
+  "$python" -m pip wheel --no-build-isolation --no-deps --quiet -w "$folder" ./source
+"$python" -m pip install --quiet --no-deps --target "$folder/site" "$folder"/stipple-*.whl
+PYTHONPATH=$folder/site "$python" - "$folder" <<'PYTHON'
+import sys
+from pathlib import Path
+import numpy as np
+import stipple
+package = Path(stipple.__file__).parent
+assert str(package).startswith(sys.argv[1]), package
+assert (package / "py.typed").exists() and (package / "compat" / "gsplat.py").exists()
+one = stipple.Gaussians([[0, 0, 4]], [[-1, -1, -1]], [[1, 0, 0, 0]], [2.0], [[[1, 1, 1]]])
+picture = stipple.render(one, stipple.Camera(np.eye(4), 20, 20, 8, 8, 16, 16))
+assert picture.alpha.max() > 0.5
+print("wheel", stipple.__version__)
+PYTHON

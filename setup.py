@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the wheel: the module by CMake, with the library inside. All else is in pyproject.toml."""
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).resolve().parent
+
+
+def version() -> str:
+    """The library's."""
+    found = re.search(r"project\(stipple VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())
+    if not found:
+        sys.exit("setup.py: CMakeLists.txt names no version")
+    return found.group(1)
+
+
+class CMakeBuild(build_ext):
+    """One module, and nothing else of the project. STIPPLE_CMAKE_ARGS may hold more arguments for CMake."""
+
+    def build_extension(self, ext: Extension) -> None:
+        folder = Path(self.build_temp).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        target = Path(self.get_ext_fullpath(ext.name)).resolve()
+        options = {
+            "CMAKE_BUILD_TYPE": "Release",
+            "Python_EXECUTABLE": sys.executable,
+            "STIPPLE_PYTHON": "ON",
+            "STIPPLE_APPS": "OFF",
+            "STIPPLE_EXAMPLES": "OFF",
+            "STIPPLE_TESTS": "OFF",
+        }
+        arguments = [f"-D{key}={value}" for key, value in options.items()]
+        arguments += os.environ.get("STIPPLE_CMAKE_ARGS", "").split()
+        subprocess.check_call(["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", *arguments])
+        subprocess.check_call(["cmake", "--build", str(folder), "--target", "stipple_python"])
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (built,) = (folder / "python" / "stipple").glob("_stipple*.so")
+        self.copy_file(str(built), str(target))
+
+
+setup(version=version(), ext_modules=[Extension("stipple._stipple", [])], cmdclass={"build_ext": CMakeBuild})
