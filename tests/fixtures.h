@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/load_npz.h"
 #include "stipple/reference/reference_render.h"
+#include "tests/load_npz.h"
 
 namespace stipple {
 

@@ -194,7 +194,7 @@ struct TrainBuffers {  // what a step leaves behind for the next to reuse; meani
 struct TrainOutcome {
   LossValue loss;
   bool is_finite = true;  // if not, nothing was changed
-  StageTimes ms{};  // of this step or, where it costs time to know, of one shortly before
+  StageTimes ms{};        // of this step or, where it costs time to know, of one shortly before
 };
 
 // One implementation of the pipeline on one device.
