@@ -35,6 +35,12 @@ class CMakeBuild(build_ext):
             "STIPPLE_EXAMPLES": "OFF",
             "STIPPLE_TESTS": "OFF",
         }
+        try:  # pip's own, which CMake does not look for
+            import pybind11
+
+            options["pybind11_DIR"] = pybind11.get_cmake_dir()
+        except ImportError:  # the system's
+            pass
         arguments = [f"-D{key}={value}" for key, value in options.items()]
         arguments += os.environ.get("STIPPLE_CMAKE_ARGS", "").split()
         subprocess.check_call(["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", *arguments])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the files of the module have in common. Shapes and types of arrays are checked in Python, where the
-// sentences are; what comes here is right.
+// sentences are; what comes here is right, but for the stages, which check what belongs together.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -26,6 +26,27 @@ DeviceArray<T> array_over(Backend& backend, Address data, std::size_t count) {
   return DeviceArray<T>::over(backend, reinterpret_cast<T*>(data), count);
 }
 
+// Work on memory of others comes after what they have queued on their stream, and before what they queue
+// next, also where it ends with an exception.
+class OnStream {
+ public:
+  OnStream(Backend& backend, Address stream) : backend_(backend), stream_(reinterpret_cast<void*>(stream)) {
+    backend_.wait_for_stream(stream_);
+  }
+  ~OnStream() {
+    try {
+      backend_.make_stream_wait(stream_);
+    } catch (const Error&) {  // the device is lost; the next call says so
+    }
+  }
+  OnStream(const OnStream&) = delete;
+  OnStream& operator=(const OnStream&) = delete;
+
+ private:
+  Backend& backend_;
+  void* stream_;
+};
+
 void bind_loss(py::module_& module);           // of a picture, over memory of others
 void bind_model(py::module_& module);          // .ply files, pictures, scores
 void bind_scene(py::module_& module);          // photos and cameras
@@ -44,7 +65,10 @@ struct HostGaussians {
 // On a device that works in the host's memory they stay where they are.
 DeviceGaussians to_device(Backend& backend, const HostGaussians& from);
 
-// Floats of a shape, taken over from a vector.
+Gaussians to_host(const HostGaussians& from);  // a copy
+py::tuple to_numpy(const Gaussians& g);        // five arrays
+
+// Numbers as an array of a shape.
 template <class T>
 py::array_t<T> to_numpy(const std::vector<T>& values, std::vector<py::ssize_t> shape) {
   py::array_t<T> array(std::move(shape));

@@ -12,7 +12,7 @@ float loss_over(const std::string& name, int width, int height, Address color, A
                 float ssim_weight, Address dL_dcolor, Address stream) {
   return shared_backend(name)->use([&](Backend& backend) {
     const std::size_t pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
-    backend.wait_for_stream(reinterpret_cast<void*>(stream));
+    const OnStream order(backend, stream);
     Frame frame;
     frame.width_px = width;
     frame.height_px = height;
@@ -22,9 +22,7 @@ float loss_over(const std::string& name, int width, int height, Address color, A
     photo.weight = array_over<float>(backend, weight, pixels);
     FrameGradient gradient;
     gradient.color = array_over<float>(backend, dL_dcolor, 3 * pixels);
-    const LossValue value = backend.loss(frame, photo, ssim_weight, gradient);
-    backend.make_stream_wait(reinterpret_cast<void*>(stream));
-    return value.total;
+    return backend.loss(frame, photo, ssim_weight, gradient).total;
   });
 }
 

@@ -23,6 +23,8 @@ DeviceArray<T> array_from(Backend& backend, Address data, std::size_t count) {
   return DeviceArray<T>(backend, span_at<T>(data, count));
 }
 
+}  // namespace
+
 Gaussians to_host(const HostGaussians& from) {
   const auto copy = [](auto& to, Address data, std::size_t count) {
     using T = typename std::decay_t<decltype(to)>::value_type;
@@ -38,8 +40,6 @@ Gaussians to_host(const HostGaussians& from) {
   copy(to.sh, from.sh, from.count * static_cast<std::size_t>(to.sh_count()));
   return to;
 }
-
-}  // namespace
 
 DeviceGaussians to_device(Backend& backend, const HostGaussians& from) {
   DeviceGaussians to;
@@ -105,24 +105,39 @@ void bind_model(py::module_& module) {
     }
     return py::make_tuple(to_numpy(images.color), to_numpy(images.alpha), to_numpy(images.depth));
   });
-  module.def("psnr", [](const HostValues<float>& a, const HostValues<float>& b) {
-    return psnr(to_image(a), to_image(b));
-  });
-  module.def("ssim", [](const HostValues<float>& a, const HostValues<float>& b) {
-    return ssim(to_image(a), to_image(b));
-  });
+  const auto def_score = [&](const char* name, double (*score)(const Image&, const Image&)) {
+    module.def(name, [score](const HostValues<float>& a, const HostValues<float>& b) {
+      const Image first = to_image(a), second = to_image(b);
+      const py::gil_scoped_release no_lock;
+      return score(first, second);
+    });
+  };
+  def_score("psnr", [](const Image& a, const Image& b) { return psnr(a, b); });
+  def_score("ssim", [](const Image& a, const Image& b) { return ssim(a, b); });
   module.def("save_png", [](const HostValues<float>& values, const std::filesystem::path& path) {
-    save_png(to_image(values), path);
+    const Image image = to_image(values);
+    const py::gil_scoped_release no_lock;
+    save_png(image, path);
   });
-  module.def("load_image", [](const std::filesystem::path& path) { return to_numpy(load_image(path)); });
-  module.def("devices", [] {
-    std::vector<std::tuple<std::string, std::string, std::string>> found;  // name, what it is, why not
-    for (const std::string& name : backend_names()) {
-      const std::string why = why_unusable(name);
-      found.emplace_back(name, why.empty() ? make_backend(name)->description() : "", why);
+  module.def("load_image", [](const std::filesystem::path& path) {
+    Image image;
+    {
+      const py::gil_scoped_release no_lock;
+      image = load_image(path);
     }
-    return found;
+    return to_numpy(image);
   });
+  module.def(
+      "devices",
+      [] {
+        std::vector<std::tuple<std::string, std::string, std::string>> found;  // name, what it is, why not
+        for (const std::string& name : backend_names()) {
+          const std::string why = why_unusable(name);
+          found.emplace_back(name, why.empty() ? make_backend(name)->description() : "", why);
+        }
+        return found;
+      },
+      NoLock());
 }
 
 }  // namespace stipple

@@ -43,7 +43,7 @@ class Rasterization {
   // `splat` has 16 floats a Gaussian (struct ProjectedSplat); pictures are planar.
   void forward(Address splat, Address color, Address transmittance, Address depth, Address stream) {
     backend_->use([&](Backend& backend) {
-      backend.wait_for_stream(reinterpret_cast<void*>(stream));
+      const OnStream order(backend, stream);
       const std::size_t pixels =
           static_cast<std::size_t>(view_.camera.width_px) * static_cast<std::size_t>(view_.camera.height_px);
       projection_.splat = array_over<ProjectedSplat>(backend, splat, count_);
@@ -54,7 +54,6 @@ class Rasterization {
       backend.project(in.gaussians, in.precomputed, view_, projection_);
       backend.bin(projection_, view_, bins_);
       backend.blend(projection_, bins_, view_, frame_);
-      backend.make_stream_wait(reinterpret_cast<void*>(stream));
     });
   }
 
@@ -68,7 +67,7 @@ class Rasterization {
                    Address absolute, const Addresses& gradients, bool wants_camera, bool wants_background,
                    Address stream) {
     return backend_->use([&](Backend& backend) {
-      backend.wait_for_stream(reinterpret_cast<void*>(stream));
+      const OnStream order(backend, stream);
       const std::size_t pixels = frame_.transmittance.size();
       FrameGradient dL_dframe;
       dL_dframe.color = array_over<float>(backend, dL_dcolor, 3 * pixels);
@@ -86,7 +85,6 @@ class Rasterization {
       backend.project_backward(in.gaussians, in.precomputed, view_, projection_, splats, out.gaussians,
                                out.precomputed, wants_camera ? &outcome.camera : nullptr);
       outcome.background = splats.background;
-      backend.make_stream_wait(reinterpret_cast<void*>(stream));
       return outcome;
     });
   }
@@ -130,10 +128,7 @@ View make_view(const std::array<float, 12>& m, std::array<float, 2> focal, std::
 }  // namespace
 
 void bind_rasterization(py::module_& module) {
-  py::class_<View>(module, "View")
-      .def(py::init(&make_view))
-      .def_property_readonly("width", [](const View& v) { return v.camera.width_px; })
-      .def_property_readonly("height", [](const View& v) { return v.camera.height_px; });
+  py::class_<View>(module, "View").def(py::init(&make_view));
   py::class_<Addresses>(module, "Addresses")
       .def(py::init([](Address mean, Address scale, Address rotation, Address opacity, Address sh,
                        Address color, Address covariance) {

@@ -10,7 +10,7 @@ namespace {
 using Values = HostValues<double>;
 using M64 = Math<double>;
 
-// An array's rows of kFloats numbers as structs of as many.
+// An array's rows as structs of as many numbers, and back.
 template <class T>
 std::vector<T> rows_of(const Values& values) {
   std::vector<T> rows(static_cast<std::size_t>(values.size()) * sizeof(double) / sizeof(T));

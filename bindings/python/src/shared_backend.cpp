@@ -7,9 +7,13 @@ namespace stipple {
 
 std::shared_ptr<SharedBackend> shared_backend(const std::string& name) {
   thread_local std::map<std::string, std::shared_ptr<SharedBackend>> backends;
-  std::shared_ptr<SharedBackend>& backend = backends[name];
-  if (!backend) backend = std::make_shared<SharedBackend>(make_backend(name));
-  return backend;
+  const auto found = backends.find(name);
+  if (found != backends.end()) return found->second;
+  auto made = make_backend(name);
+  const std::string its_name(made->name());  // "best" is one of the others
+  std::shared_ptr<SharedBackend>& kept = backends[its_name];
+  if (!kept) kept = std::make_shared<SharedBackend>(std::move(made));
+  return backends[name] = kept;
 }
 
 }  // namespace stipple

@@ -21,7 +21,6 @@ class SharedBackend {
     const std::lock_guard lock(mutex_);
     return f(*backend_);
   }
-  bool has_own_memory() const { return backend_->own_memory_bytes() > 0; }
 
  private:
   std::mutex mutex_;

@@ -1,54 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages one by one, with what passes between them as arrays that can be read and written.
+// The stages one by one, with what passes between them as arrays that can be read and written. Unlike
+// elsewhere in this module, arguments are checked here, where it is known what belongs together.
+#include <fmt/format.h>
+
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/shared_backend.h"
 
 namespace stipple {
 
-py::tuple to_numpy(const Gaussians& g);
-
 namespace {
 
-// What a stage left on a backend.
-template <class T>
-struct On {
+// What a stage left on a backend, of how many Gaussians and of which picture; 0: of none.
+struct Origin {
   std::shared_ptr<SharedBackend> backend;
+  std::size_t count = 0;
+  int width = 0, height = 0;
+};
+template <class T>
+struct On : Origin {
+  On(const Origin& origin) : Origin(origin) {}
   T value{};
 };
-
-struct Moments {
-  On<AdamMoments> on;
-  std::size_t count = 0;
-};
-
-// Makes an array of T a property: floats or other numbers, `columns` to a row (0: one to a row, no columns).
-template <class Number, class Class, class Get>
-void def_array(py::class_<Class>& bound, const char* name, py::ssize_t columns, Get get) {
-  bound.def_property(
-      name,
-      [columns, get](Class& c) {
-        auto& array = get(c.value);
-        using T = typename std::decay_t<decltype(array.download(std::declval<Backend&>()))>::value_type;
-        std::vector<T> values;
-        {
-          const py::gil_scoped_release no_lock;
-          values = c.backend->use([&](Backend& b) { return array.download(b); });
-        }
-        const auto numbers = static_cast<py::ssize_t>(values.size() * sizeof(T) / sizeof(Number));
-        py::array_t<Number> out(columns == 0 ? std::vector<py::ssize_t>{numbers}
-                                             : std::vector<py::ssize_t>{numbers / columns, columns});
-        std::copy_n(reinterpret_cast<const Number*>(values.data()), numbers, out.mutable_data());
-        return out;
-      },
-      [get](Class& c, const HostValues<Number>& values) {
-        auto& array = get(c.value);
-        using T = typename std::decay_t<decltype(array.download(std::declval<Backend&>()))>::value_type;
-        const std::size_t size = static_cast<std::size_t>(values.size()) * sizeof(Number) / sizeof(T);
-        if (size != array.size()) throw py::value_error("an array of a stage keeps its size");
-        const std::span<const T> from(reinterpret_cast<const T*>(values.data()), size);
-        c.backend->use([&](Backend& b) { array.upload(b, from); });
-      });
-}
 
 using OnProjection = On<Projection>;
 using OnBins = On<TileBins>;
@@ -56,13 +28,99 @@ using OnFrame = On<Frame>;
 using OnFrameGradient = On<FrameGradient>;
 using OnSplatGradient = On<SplatGradient>;
 
-DeviceGaussians copy_to_device(Backend& b, const HostGaussians& g) {
-  return upload(b, download(b, to_device(b, g)));
+struct Moments {
+  AdamMoments value;
+  std::shared_ptr<SharedBackend> backend;
+};
+
+Origin origin_of(const Origin& projection, const View& view) {
+  return {projection.backend, projection.count, view.camera.width_px, view.camera.height_px};
+}
+
+// ValueError unless `made` is of the same backend, Gaussians and picture as this.
+void check_origin(const char* name, const Origin& made, const Origin& wanted) {
+  if (made.backend != wanted.backend)
+    throw py::value_error(fmt::format("{} was made on another backend, or by another thread", name));
+  if (made.count != wanted.count)
+    throw py::value_error(
+        fmt::format("{} is of {} Gaussians, but there are {}", name, made.count, wanted.count));
+  if (made.width != wanted.width || made.height != wanted.height)
+    throw py::value_error(fmt::format("{} is of a picture of {}x{}, but the camera's is {}x{}", name,
+                                      made.width, made.height, wanted.width, wanted.height));
+}
+
+void check_count(const char* name, std::size_t count, const Origin& projection) {
+  if (count != projection.count)
+    throw py::value_error(
+        fmt::format("{} has {} Gaussians, but projection has {}", name, count, projection.count));
+}
+
+// What is assigned to an array: of its type and shape.
+template <class Number>
+HostValues<Number> check_values(const char* name, const py::array& values, py::ssize_t numbers,
+                                py::ssize_t columns) {
+  if (!py::isinstance<py::array_t<Number>>(values))
+    throw py::type_error(
+        fmt::format("{} must be {}", name, std::is_same_v<Number, float> ? "float32" : "uint32"));
+  const bool fits = columns == 0 ? values.ndim() == 1 : values.ndim() == 2 && values.shape(1) == columns;
+  if (!fits || values.size() != numbers)
+    throw py::value_error(fmt::format("{} keeps its shape: an array of a stage has one size", name));
+  return HostValues<Number>(values);
+}
+
+struct NoCheck {
+  template <class... Any>
+  void operator()(const Any&...) const {}
+};
+
+// Makes an array a property: numbers, `columns` to a row (0: no rows). `check` looks at what is assigned.
+template <class Number, class Class, class Get, class Check = NoCheck>
+void def_array(py::class_<Class>& bound, const char* name, py::ssize_t columns, const char* help, Get get,
+               Check check = {}) {
+  using T = typename decltype(get(std::declval<Class&>().value)
+                                  .download(std::declval<const Backend&>()))::value_type;
+  bound.def_property(
+      name,
+      [columns, get](Class& c) {
+        std::vector<T> values;
+        {
+          const py::gil_scoped_release no_lock;
+          values = c.backend->use([&](Backend& b) { return get(c.value).download(b); });
+        }
+        const auto numbers = static_cast<py::ssize_t>(values.size() * sizeof(T) / sizeof(Number));
+        py::array_t<Number> out(columns == 0 ? std::vector<py::ssize_t>{numbers}
+                                             : std::vector<py::ssize_t>{numbers / columns, columns});
+        std::copy_n(reinterpret_cast<const Number*>(values.data()), numbers, out.mutable_data());
+        return out;
+      },
+      [name, columns, get, check](Class& c, const py::array& given) {
+        auto& array = get(c.value);
+        const auto numbers = static_cast<py::ssize_t>(array.size() * sizeof(T) / sizeof(Number));
+        const HostValues<Number> values = check_values<Number>(name, given, numbers, columns);
+        const std::span<const Number> from(values.data(), static_cast<std::size_t>(numbers));
+        check(c, from);
+        const py::gil_scoped_release no_lock;
+        c.backend->use([&](Backend& b) {
+          array.upload(b, {reinterpret_cast<const T*>(from.data()), array.size()});
+        });
+      },
+      help);
+}
+
+void check_slots(const OnBins& bins, std::span<const std::uint32_t> gaussian) {
+  if (std::any_of(gaussian.begin(), gaussian.end(), [&](std::uint32_t g) { return g >= bins.count; }))
+    throw py::value_error(fmt::format("gaussian_from_slot must name Gaussians from 0 to {}", bins.count - 1));
+}
+
+void check_begins(const OnBins& bins, std::span<const std::uint32_t> begin) {
+  if (begin.front() != 0 || !std::is_sorted(begin.begin(), begin.end()) ||
+      begin.back() != bins.value.gaussian_from_slot.size())
+    throw py::value_error("slot_begin_from_tile must rise from 0 to the number of slots");
 }
 
 py::tuple stage_loss(const OnFrame& frame, const HostValues<std::uint8_t>& target,
                      const HostValues<float>& weight, float ssim_weight) {
-  OnFrameGradient gradient{frame.backend, {}};
+  OnFrameGradient gradient(frame);
   const std::span<const std::uint8_t> color(target.data(), static_cast<std::size_t>(target.size()));
   const std::span<const float> weights(weight.data(), static_cast<std::size_t>(weight.size()));
   LossValue value;
@@ -78,8 +136,66 @@ py::tuple stage_loss(const OnFrame& frame, const HostValues<std::uint8_t>& targe
   return py::make_tuple(value.total, value.mean_squared_error, std::move(gradient));
 }
 
+OnFrameGradient make_frame_gradient(const OnFrame& frame, const HostValues<float>& color,
+                                    const HostValues<float>& alpha, const HostValues<float>& depth) {
+  OnFrameGradient made(frame);
+  const auto span = [](const HostValues<float>& v) {
+    return std::span<const float>(v.data(), static_cast<std::size_t>(v.size()));
+  };
+  const std::span<const float> of_color = span(color), of_alpha = span(alpha), of_depth = span(depth);
+  if (!of_depth.empty() && frame.value.depth.empty())
+    throw py::value_error("depth has a gradient, but the frame has no depth");
+  const py::gil_scoped_release no_lock;
+  frame.backend->use([&](Backend& b) {
+    made.value.color.upload(b, of_color);
+    if (!of_alpha.empty()) made.value.alpha.upload(b, of_alpha);
+    if (!of_depth.empty()) made.value.depth.upload(b, of_depth);
+  });
+  return made;
+}
+
+OnProjection stage_project(const std::string& name, const HostGaussians& gaussians, const View& view) {
+  OnProjection out({shared_backend(name), gaussians.count, view.camera.width_px, view.camera.height_px});
+  out.backend->use([&](Backend& b) { b.project(to_device(b, gaussians), {}, view, out.value); });
+  return out;
+}
+
+OnBins stage_bin(const OnProjection& projection, const View& view) {
+  check_origin("projection", projection, origin_of(projection, view));
+  OnBins out(projection);
+  out.backend->use([&](Backend& b) { b.bin(projection.value, view, out.value); });
+  return out;
+}
+
+OnFrame stage_blend(const OnProjection& projection, const OnBins& bins, const View& view) {
+  check_origin("projection", projection, origin_of(projection, view));
+  check_origin("bins", bins, projection);
+  OnFrame out(projection);
+  out.backend->use([&](Backend& b) { b.blend(projection.value, bins.value, view, out.value); });
+  return out;
+}
+
+OnSplatGradient stage_blend_backward(const OnProjection& projection, const OnBins& bins, const View& view,
+                                     const OnFrame& frame, const OnFrameGradient& dL_dframe,
+                                     bool wants_absolute) {
+  check_origin("projection", projection, origin_of(projection, view));
+  check_origin("bins", bins, projection);
+  check_origin("frame", frame, projection);
+  check_origin("dL_dframe", dL_dframe, projection);
+  OnSplatGradient out(projection);
+  out.value.wants_absolute = wants_absolute;
+  out.value.wants_background = true;
+  out.backend->use([&](Backend& b) {
+    b.blend_backward(projection.value, bins.value, view, frame.value, dL_dframe.value, out.value);
+  });
+  return out;
+}
+
 py::tuple stage_project_backward(const HostGaussians& gaussians, const View& view,
                                  const OnProjection& projection, const OnSplatGradient& dL_dsplat) {
+  check_origin("projection", projection, origin_of(projection, view));
+  check_origin("dL_dsplat", dL_dsplat, projection);
+  check_count("gaussians", gaussians.count, projection);
   CameraGradient camera;
   Gaussians gradients;
   {
@@ -97,10 +213,21 @@ py::tuple stage_project_backward(const HostGaussians& gaussians, const View& vie
                                                             camera.focal_px, camera.center_px));
 }
 
+void check_moments(const Moments& moments, const HostGaussians& gaussians, const OnProjection& projection) {
+  if (!moments.backend) return;  // still empty
+  if (moments.backend != projection.backend)
+    throw py::value_error("moments were made on another backend, or by another thread");
+  if (moments.value.first.size() != gaussians.count || moments.value.first.sh_degree != gaussians.sh_degree)
+    throw py::value_error(fmt::format("moments are of {} Gaussians of degree {}, not of these",
+                                      moments.value.first.size(), moments.value.first.sh_degree));
+}
+
 // The Gaussians after one step of Adam; the moments go on.
 py::tuple stage_optimize(const HostGaussians& gaussians, const HostGaussians& gradients,
                          const OnProjection& projection, Moments& moments, const std::vector<float>& rates,
                          int step, bool visible_only) {
+  check_count("gaussians", gaussians.count, projection);
+  check_moments(moments, gaussians, projection);
   AdamOptions options{.mean = rates[0],
                       .log_scale = rates[1],
                       .rotation = rates[2],
@@ -113,103 +240,63 @@ py::tuple stage_optimize(const HostGaussians& gaussians, const HostGaussians& gr
   {
     const py::gil_scoped_release no_lock;
     after = projection.backend->use([&](Backend& b) {
-      DeviceGaussians g = copy_to_device(b, gaussians);
-      const DeviceGaussians d = copy_to_device(b, gradients);
-      if (moments.on.value.first.size() == 0) moments.on.value = {zeros_like(b, g), zeros_like(b, g)};
-      b.optimize(g, d, projection.value, moments.on.value, options);
+      // Copies, since Adam writes to them and reads whole vectors at their ends.
+      DeviceGaussians g = upload(b, to_host(gaussians));
+      const DeviceGaussians d = upload(b, to_host(gradients));
+      if (!moments.backend) moments.value = {zeros_like(b, g), zeros_like(b, g)};
+      moments.backend = projection.backend;
+      b.optimize(g, d, projection.value, moments.value, options);
       return download(b, g);
     });
   }
   return to_numpy(after);
 }
 
-}  // namespace
-
-namespace {
-
 void bind_objects(py::module_& module) {
-  py::class_<OnProjection> projection(module, "Projection");
+  py::class_<OnProjection> projection(module, "Projection", "Splats on the screen: project -> bin, blend.");
   def_array<float>(
-      projection, "splat", 16, [](Projection & p) -> auto& { return p.splat; });
-  py::class_<OnBins> bins(module, "TileBins");
+      projection, "splat", 16, "(N, 16): see stages.SPLAT", [](Projection & p) -> auto& { return p.splat; });
+  py::class_<OnBins> bins(module, "TileBins", "Which splats are in which tile: bin -> blend.");
   bins.def_property_readonly("column_count", [](const OnBins& b) { return b.value.column_count; });
   bins.def_property_readonly("row_count", [](const OnBins& b) { return b.value.row_count; });
   def_array<std::uint32_t>(
-      bins, "slot_begin_from_tile", 0, [](TileBins & b) -> auto& { return b.slot_begin_from_tile; });
+      bins, "slot_begin_from_tile", 0, "(tiles + 1,): tile t has the slots from begin[t] to begin[t + 1] - 1",
+      [](TileBins & b) -> auto& { return b.slot_begin_from_tile; }, check_begins);
   def_array<std::uint32_t>(
-      bins, "gaussian_from_slot", 0, [](TileBins & b) -> auto& { return b.gaussian_from_slot; });
-  py::class_<OnFrame> frame(module, "Frame");
-  frame.def_property_readonly("width", [](const OnFrame& f) { return f.value.width_px; });
-  frame.def_property_readonly("height", [](const OnFrame& f) { return f.value.height_px; });
+      bins, "gaussian_from_slot", 0, "(slots,): in each tile the nearest first",
+      [](TileBins & b) -> auto& { return b.gaussian_from_slot; }, check_slots);
+  py::class_<OnFrame> frame(module, "Frame", "The picture, in planes: blend -> loss, blend_backward.");
+  frame.def_property_readonly("width", [](const OnFrame& f) { return f.width; });
+  frame.def_property_readonly("height", [](const OnFrame& f) { return f.height; });
   def_array<float>(
-      frame, "color", 0, [](Frame & f) -> auto& { return f.color; });
+      frame, "color", 0, "(3 * height * width,), over the background",
+      [](Frame & f) -> auto& { return f.color; });
   def_array<float>(
-      frame, "transmittance", 0, [](Frame & f) -> auto& { return f.transmittance; });
+      frame, "transmittance", 0, "(height * width,): alpha is 1 - this",
+      [](Frame & f) -> auto& { return f.transmittance; });
   def_array<float>(
-      frame, "depth", 0, [](Frame & f) -> auto& { return f.depth; });
-  py::class_<Moments>(module, "Moments").def(py::init<>());
-}
-
-OnFrameGradient make_frame_gradient(const OnFrame& frame, const HostValues<float>& color,
-                                    const HostValues<float>& alpha, const HostValues<float>& depth) {
-  OnFrameGradient made{frame.backend, {}};
-  const auto span = [](const HostValues<float>& v) {
-    return std::span<const float>(v.data(), static_cast<std::size_t>(v.size()));
-  };
-  const std::span<const float> of_color = span(color), of_alpha = span(alpha), of_depth = span(depth);
-  const py::gil_scoped_release no_lock;
-  frame.backend->use([&](Backend& b) {
-    made.value.color.upload(b, of_color);
-    if (!of_alpha.empty()) made.value.alpha.upload(b, of_alpha);
-    if (!of_depth.empty()) made.value.depth.upload(b, of_depth);
-  });
-  return made;
+      frame, "depth", 0, "(height * width,), or empty where it was not asked for",
+      [](Frame & f) -> auto& { return f.depth; });
+  py::class_<Moments>(module, "Moments", "Adam's; empty at first.").def(py::init<>());
 }
 
 void bind_gradients(py::module_& module) {
-  py::class_<OnFrameGradient> dL_dframe(module, "FrameGradient");
+  py::class_<OnFrameGradient> dL_dframe(module, "FrameGradient", "Of the picture: loss -> blend_backward.");
   def_array<float>(
-      dL_dframe, "color", 0, [](FrameGradient & f) -> auto& { return f.color; });
+      dL_dframe, "color", 0, "(3 * height * width,)", [](FrameGradient & f) -> auto& { return f.color; });
   dL_dframe.def(py::init(&make_frame_gradient));
-  py::class_<OnSplatGradient> dL_dsplat(module, "SplatGradient");
+  py::class_<OnSplatGradient> dL_dsplat(module, "SplatGradient",
+                                        "Of the splats: blend_backward -> project_backward.");
   def_array<float>(
-      dL_dsplat, "splat", 10, [](SplatGradient & s) -> auto& { return s.splat; });
+      dL_dsplat, "splat", 10, "(N, 10): the first ten columns of stages.SPLAT",
+      [](SplatGradient & s) -> auto& { return s.splat; });
   def_array<float>(
-      dL_dsplat, "absolute_mean_px", 2, [](SplatGradient & s) -> auto& { return s.absolute_mean_px; });
+      dL_dsplat, "absolute_mean_px", 2, "(N, 2), or empty: sums without signs",
+      [](SplatGradient & s) -> auto& { return s.absolute_mean_px; });
   dL_dsplat.def_property_readonly("background", [](const OnSplatGradient& s) {
     const Vec3f b = s.value.background;
     return std::vector<float>{b.x, b.y, b.z};
   });
-}
-
-OnProjection stage_project(const std::string& name, const HostGaussians& gaussians, const View& view) {
-  OnProjection out{shared_backend(name), {}};
-  out.backend->use([&](Backend& b) { b.project(to_device(b, gaussians), {}, view, out.value); });
-  return out;
-}
-
-OnBins stage_bin(const OnProjection& projection, const View& view) {
-  OnBins out{projection.backend, {}};
-  out.backend->use([&](Backend& b) { b.bin(projection.value, view, out.value); });
-  return out;
-}
-
-OnFrame stage_blend(const OnProjection& projection, const OnBins& bins, const View& view) {
-  OnFrame out{projection.backend, {}};
-  out.backend->use([&](Backend& b) { b.blend(projection.value, bins.value, view, out.value); });
-  return out;
-}
-
-OnSplatGradient stage_blend_backward(const OnProjection& projection, const OnBins& bins, const View& view,
-                                     const OnFrame& frame, const OnFrameGradient& dL_dframe,
-                                     bool wants_absolute) {
-  OnSplatGradient out{projection.backend, {}};
-  out.value.wants_absolute = wants_absolute;
-  out.value.wants_background = true;
-  out.backend->use([&](Backend& b) {
-    b.blend_backward(projection.value, bins.value, view, frame.value, dL_dframe.value, out.value);
-  });
-  return out;
 }
 
 }  // namespace

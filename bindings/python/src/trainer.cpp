@@ -9,8 +9,6 @@
 
 namespace stipple {
 
-py::tuple to_numpy(const Gaussians& g);
-
 namespace {
 
 // What ends or saves a run of the command is the caller's own business here.
@@ -92,7 +90,7 @@ class PythonTrainer {
 }  // namespace
 
 void bind_trainer(py::module_& module) {
-  py::class_<StepReport>(module, "StepReport")
+  py::class_<StepReport>(module, "StepReport", "What one step of training came to.")
       .def_readonly("step", &StepReport::step)
       .def_readonly("loss", &StepReport::loss)
       .def_readonly("psnr", &StepReport::psnr)

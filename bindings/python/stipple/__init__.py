@@ -9,8 +9,8 @@ from ._stipple import Error, OutOfMemory
 from .camera import Camera
 from .gaussians import Gaussians, load_ply, save_ply
 from .rendering import DeviceInfo, Rendering, devices, load_image, psnr, render, save_png, ssim
-from .scene import Scene, View, load_scene
-from .trainer import Evaluation, Trainer
+from .scene import Points, Scene, View, load_scene
+from .trainer import Evaluation, StepReport, Trainer
 
 __version__: str = _stipple.version
 __all__ = [
@@ -20,8 +20,10 @@ __all__ = [
     "Evaluation",
     "Gaussians",
     "OutOfMemory",
+    "Points",
     "Rendering",
     "Scene",
+    "StepReport",
     "Trainer",
     "View",
     "devices",

@@ -46,11 +46,33 @@ def positive_int(name: str, value: Any) -> int:
     """A picture's side: at least 1, and not so large that it must be a mistake."""
     try:
         number = int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{name} must be a whole number, not {value!r}") from None
     if number != value or not 1 <= number <= 65536:
         raise ValueError(f"{name} must be a whole number from 1 to 65536, not {value!r}")
     return number
+
+
+def real_number(name: str, value: Any) -> float:
+    """One number."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, not {value!r}") from None
+
+
+def picture_array(name: str, value: Any) -> np.ndarray:
+    """A picture as values from 0 to 1: (height, width), or with 1 to 4 channels. One of 8 bits is divided by 255."""
+    array = host_array(value)
+    if array.dtype.kind in "iu" and array.dtype != np.uint8:
+        raise TypeError(f"{name} must be of 8 bits (uint8) or of real numbers, not {array.dtype}")
+    wanted = ("height", "width") if array.ndim == 2 else ("height", "width", "channels")
+    picture = float_array(name, array, *wanted)
+    if picture.ndim == 3 and not 1 <= picture.shape[2] <= 4:
+        raise ValueError(f"{name} must have 1 to 4 channels, not {picture.shape[2]}")
+    if picture.size == 0:
+        raise ValueError(f"{name} has no pixels")
+    return picture / np.float32(255) if array.dtype == np.uint8 else picture
 
 
 def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:

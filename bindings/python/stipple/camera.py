@@ -8,13 +8,13 @@ from typing import Any, Optional
 import numpy as np
 
 from . import _stipple
-from ._checks import check_shape, float_array, one_of, positive_int
+from ._checks import check_shape, float_array, host_array, one_of, positive_int, real_number
 
 ALPHA_MAX = 0.99
 NEAR_PLANE = 0.2
 
 
-@dataclass
+@dataclass(eq=False)  # arrays have no one answer to ==
 class Camera:
     """A pinhole camera that looks along +z, x to the right, y down.
 
@@ -35,7 +35,7 @@ class Camera:
         self.width = positive_int("width", self.width)
         self.height = positive_int("height", self.height)
         for name in ("fx", "fy", "cx", "cy"):
-            setattr(self, name, float(getattr(self, name)))
+            setattr(self, name, real_number(name, getattr(self, name)))
         if not (self.fx > 0 and self.fy > 0):
             raise ValueError(f"fx and fy must be more than 0, not {self.fx} and {self.fy}")
 
@@ -43,6 +43,9 @@ class Camera:
     def from_K(camera_from_world: Any, K: Any, width: int, height: int) -> "Camera":
         """From the customary 3 x 3 matrix."""
         k = float_array("K", K, 3, 3)
+        rest = k * [[0, 1, 0], [1, 0, 0], [1, 1, 1]]
+        if not np.allclose(rest, [[0, 0, 0], [0, 0, 0], [0, 0, 1]], atol=1e-4):
+            raise ValueError("K must be ((fx, 0, cx), (0, fy, cy), (0, 0, 1)): skew is not supported")
         return Camera(camera_from_world, k[0, 0], k[1, 1], k[0, 2], k[1, 2], width, height)
 
     @property
@@ -53,7 +56,7 @@ class Camera:
 
 def pose_array(name: str, value: Any) -> np.ndarray:
     """3 x 4 numbers; the last row of a 4 x 4 matrix must be (0, 0, 0, 1)."""
-    array = np.asarray(value)
+    array = host_array(value)
     if array.shape == (4, 4):
         if not np.allclose(np.asarray(array[3], dtype=np.float64), [0, 0, 0, 1], atol=1e-4):
             raise ValueError(f"the last row of {name} must be (0, 0, 0, 1)")
@@ -77,6 +80,9 @@ def make_view(
     if not isinstance(camera, Camera):
         raise TypeError(f"camera must be a stipple.Camera, not {type(camera).__name__}")
     one_of("depth", depth, (None, "expected", "inverse"))
+    alpha_max = real_number("alpha_max", alpha_max)
+    scale_modifier = real_number("scale_modifier", scale_modifier)
+    near_plane = real_number("near_plane", near_plane)
     if not 0 < alpha_max < 1:
         raise ValueError(f"alpha_max must lie between 0 and 1, not {alpha_max!r}")
     if not scale_modifier > 0:
@@ -93,7 +99,7 @@ def make_view(
         color.tolist(),
         depth or "",
         bool(antialiased),
-        float(scale_modifier),
-        float(alpha_max),
-        float(near_plane),
+        scale_modifier,
+        alpha_max,
+        near_plane,
     )

@@ -14,7 +14,7 @@ from ._checks import float_array, sh_degree_of
 Path = Union[str, "PathLike[str]"]
 
 
-@dataclass
+@dataclass(eq=False)  # arrays have no one answer to ==
 class Gaussians:
     """N Gaussians, as they are stored and optimised: unconstrained.
 

@@ -8,7 +8,7 @@ from typing import Any, List, NamedTuple, Optional
 import numpy as np
 
 from . import _stipple
-from ._checks import check_shape, float_array, host_array
+from ._checks import check_shape, picture_array
 from .camera import ALPHA_MAX, NEAR_PLANE, Camera, make_view
 from .gaussians import Gaussians, Path, check_gaussians
 
@@ -50,27 +50,18 @@ def render(
 
 
 def _pair(a: Any, b: Any) -> List[np.ndarray]:
-    first = host_array(a)
-    if first.ndim == 2:
-        wanted: tuple = ("height", "width")
-    else:
-        wanted = ("height", "width", "channels")
-    pictures = [float_array("a", a, *wanted), float_array("b", b, *wanted)]
+    pictures = [picture_array("a", a), picture_array("b", b)]
     check_shape("b", pictures[1].shape, pictures[0].shape)
-    if first.ndim == 3 and not 1 <= first.shape[2] <= 4:
-        raise ValueError(f"pictures have 1 to 4 channels, not {first.shape[2]}")
-    if pictures[0].size == 0:
-        raise ValueError("a has no pixels")
     return pictures
 
 
 def psnr(a: Any, b: Any) -> float:
-    """Peak signal-to-noise ratio in dB of values clamped to [0, 1]; infinite when they are equal."""
+    """Peak signal-to-noise ratio in dB of values clamped to [0, 1], or of 8 bits; infinite when they are equal."""
     return _stipple.psnr(*_pair(a, b))
 
 
 def ssim(a: Any, b: Any) -> float:
-    """Structural similarity of values clamped to [0, 1]: windows of 11 x 11 that lie wholly inside."""
+    """Structural similarity of values clamped to [0, 1], or of 8 bits: windows of 11 x 11 that lie wholly inside."""
     return _stipple.ssim(*_pair(a, b))
 
 
@@ -80,9 +71,8 @@ def load_image(path: Path) -> np.ndarray:
 
 
 def save_png(image: Any, path: Path) -> None:
-    """Values are clamped to [0, 1] and rounded to 8 bits."""
-    array = host_array(image)
-    _stipple.save_png(float_array("image", array, *("height", "width", "channels")[: max(array.ndim, 2)]), path)
+    """Values are clamped to [0, 1] and rounded to 8 bits; a picture of 8 bits is written as it is."""
+    _stipple.save_png(picture_array("image", image), path)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any, Callable, List, NamedTuple, Optional, Union
 
 from . import _stipple
 from .gaussians import Gaussians, Path
-from .scene import Scene, load_scene
+from .scene import SCENE_OPTIONS, Scene, load_scene
 
 StepReport = _stipple.StepReport
 
@@ -23,11 +23,16 @@ class Trainer:
     """Trains a model, one view a step, exactly as `stipple train` does: the same seed gives the same bits.
 
     Options are the command's flags with _ for -, such as steps=7000, strategy="mcmc", eval=True, backend="cpu". Those
-    that end or save a run are not among them: a callback does the one, save() the other.
+    that end or save a run are not among them: a callback does the one, save() the other. Those of photos are
+    load_scene's, and are taken here only with a path.
     """
 
     def __init__(self, scene: Union[Scene, Path], **options: Any) -> None:
-        self.scene = scene if isinstance(scene, Scene) else load_scene(scene)
+        if isinstance(scene, Scene):
+            self.scene = scene
+        else:
+            of_photos = {name: options.pop(name) for name in SCENE_OPTIONS if name in options}
+            self.scene = load_scene(scene, **of_photos)
         self._inner = _stipple.Trainer(self.scene._inner, options)
 
     def step(self) -> "_stipple.StepReport":

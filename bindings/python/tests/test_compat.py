@@ -2,7 +2,9 @@
 """The stand-ins give what the original implementation gave (../shared/fixtures, where that folder is)."""
 from __future__ import annotations
 
+import gc
 import os
+import weakref
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +13,6 @@ import pytest
 from conftest import camera, camera_tensors, cloud, relative_error, tensors
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("stipple.torch")
 from stipple.compat.gsplat import rasterization  # noqa: E402
 from stipple.compat.inria import GaussianRasterizationSettings, GaussianRasterizer  # noqa: E402
 
@@ -137,6 +138,9 @@ def test_gsplat_meta_packed_or_not():
     ids = packed["camera_ids"], packed["gaussian_ids"]
     for key in ("means2d", "radii", "depths", "conics", "opacities"):
         assert torch.equal(packed[key].detach(), meta[key].detach()[ids]), key
+    assert not pictures.requires_grad  # nothing was asked for
+    a[0].requires_grad_()
+    pictures, _, meta = rasterization(*a, sh_degree=1, packed=False, absgrad=True)
     pictures.sum().backward()
     assert meta["means2d"].grad.shape == meta["means2d"].absgrad.shape == (2, 60, 2)
     assert meta["means2d"].absgrad.abs().sum() > 0
@@ -165,6 +169,31 @@ def test_gsplat_refuses_by_name_what_it_does_not_know(change):
         rasterization(*arguments(), sh_degree=2, **change)
 
 
+def test_gsplat_other_arguments():
+    a = arguments()
+    rasterization(*a, sh_degree=2, radial_coeffs=None, rolling_shutter=None)
+    with pytest.raises(TypeError, match="unexpected argument 'backgruonds'"):
+        rasterization(*a, sh_degree=2, backgruonds=None)
+    with pytest.raises(NotImplementedError, match="batch dimensions"):
+        rasterization(a[0][None], *a[1:], sh_degree=2)
+    with pytest.raises(TypeError, match="viewmats must be float32, not float64$"):
+        rasterization(*a[:5], a[5].double(), *a[6:], sh_degree=2)
+
+
+def test_gsplat_keeps_nothing():
+    a = [t.requires_grad_() if isinstance(t, torch.Tensor) else t for t in arguments()]
+    pictures, _, meta = rasterization(*a, sh_degree=2)
+    known = weakref.ref(meta["means2d"])
+    pictures.sum().backward()
+    assert known().grad.abs().sum() > 0
+    gc.disable()
+    try:
+        del meta, pictures
+        assert known() is None
+    finally:
+        gc.enable()
+
+
 def test_gsplat_refuses_other_channels():
     a = arguments()
     with pytest.raises(NotImplementedError, match="colors with 8 channels"):
@@ -191,6 +220,8 @@ def test_inria_calls():
     assert picture.shape == (3, 40, 48) and radii.dtype == torch.int32 and inverse_depth.shape == (1, 40, 48)
     with pytest.raises(ValueError, match="either shs or colors_precomp"):
         rasterizer(**call)
+    with pytest.raises(TypeError, match="rotations must be float32, not float64$"):
+        rasterizer(**{**call, "rotations": quats.double()}, shs=sh)
     with pytest.raises(ValueError, match="either scales and rotations, or cov3D_precomp"):
         rasterizer(**call, shs=sh, cov3D_precomp=torch.zeros(60, 6))
     behind = means.clone()

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +131,13 @@ def test_wrong_cameras_are_named():
         stipple.Camera(np.eye(4), 1, 1, 0, 0, 0, 8)
     with pytest.raises(ValueError, match="fx and fy"):
         stipple.Camera(np.eye(4), 0, 1, 0, 0, 8, 8)
+    with pytest.raises(TypeError, match="fx must be a number, not 'a'"):
+        stipple.Camera(np.eye(4), "a", 1, 0, 0, 8, 8)
+    with pytest.raises(TypeError, match="width must be a whole number"):
+        stipple.Camera(np.eye(4), 1, 1, 0, 0, float("inf"), 8)
+    with pytest.raises(ValueError, match="skew is not supported"):
+        stipple.Camera.from_K(np.eye(4), [[1, 2, 0], [0, 1, 0], [0, 0, 1]], 8, 8)
+    assert camera() != camera()
     with pytest.raises(TypeError, match="camera must be a stipple.Camera"):
         stipple.render(cloud(3), np.eye(4))
 
@@ -155,6 +163,38 @@ def test_scores():
         stipple.psnr(a, a[:20])
     with pytest.raises(ValueError, match="no pixels"):
         stipple.ssim(a[:0], a[:0])
+
+
+def test_pictures_of_8_bits_are_what_they_look_like(tmp_path):
+    bits = np.random.default_rng(4).integers(0, 256, (20, 30, 3)).astype(np.uint8)
+    assert stipple.psnr(bits, bits / 255) > 100 and stipple.ssim(bits, bits / 255) == pytest.approx(1)
+    stipple.save_png(bits, tmp_path / "bits.png")
+    assert np.array_equal(np.rint(255 * stipple.load_image(tmp_path / "bits.png")), bits)
+    with pytest.raises(TypeError, match="a must be of 8 bits .uint8. or of real numbers, not int64"):
+        stipple.psnr(bits.astype(np.int64), bits)
+
+
+def test_other_threads_run_meanwhile():
+    """The interpreter's lock is let go of: another thread counts while this one works."""
+    big, ticks, is_over = np.random.default_rng(5).uniform(size=(900, 1200, 3)), [0], threading.Event()
+
+    def count():
+        while not is_over.is_set():
+            ticks[0] += 1
+            time.sleep(0.001)
+
+    other = threading.Thread(target=count)
+    other.start()
+    try:
+        for work in (lambda: stipple.ssim(big, big), lambda: stipple.render(cloud(60000, 3), camera(800, 600))):
+            time.sleep(0.01)
+            before, start = ticks[0], time.perf_counter()
+            while time.perf_counter() - start < 0.3:
+                work()
+            assert ticks[0] - before > 10
+    finally:
+        is_over.set()
+        other.join()
 
 
 def test_pictures_round_trip(tmp_path):

@@ -62,8 +62,12 @@ def test_arrays_can_be_changed_between(photo):
     splat[:, stages.SPLAT["color"]] = 0
     projection.splat = splat
     assert np.all(stages.blend(projection, bins, c).color == 0)
-    with pytest.raises(ValueError, match="keeps its size"):
+    with pytest.raises(ValueError, match="splat keeps its shape"):
         projection.splat = splat[:10]
+    with pytest.raises(ValueError, match="splat keeps its shape"):
+        projection.splat = splat.T.copy()
+    with pytest.raises(TypeError, match="splat must be float32"):
+        projection.splat = splat.astype(np.float64)
     with pytest.raises(TypeError, match="target must be of 8 bits"):
         stages.loss(stages.blend(projection, bins, c), photo / 255)
     with pytest.raises(ValueError, match="target must have the shape"):
@@ -90,3 +94,33 @@ def test_adam_descends(photo):
         g = stages.optimize(g, gradients, projection, moments, step=step, **rates)
         values.append(value)
     assert values[-1] < 0.9 * values[0]
+
+
+def test_what_does_not_belong_together_is_refused(photo):
+    """Each of these would read memory that is not there."""
+    g, more, c, wide = cloud(50), cloud(60), camera(), camera(96, 40)
+    projection, others = stages.project(g, c), stages.project(more, c)
+    bins, frame = stages.bin(projection, c), stages.blend(projection, stages.bin(projection, c), c)
+    _, _, dL_dframe = stages.loss(frame, photo)
+    dL_dsplat = stages.blend_backward(projection, bins, c, frame, dL_dframe)
+    with pytest.raises(ValueError, match="projection is of a picture of 48x40, but the camera's is 96x40"):
+        stages.bin(projection, wide)
+    with pytest.raises(ValueError, match="bins is of 60 Gaussians, but there are 50"):
+        stages.blend(projection, stages.bin(others, c), c)
+    with pytest.raises(ValueError, match="frame is of 60 Gaussians"):
+        stages.blend_backward(projection, bins, c, stages.blend(others, stages.bin(others, c), c), dL_dframe)
+    with pytest.raises(ValueError, match="gaussians has 60 Gaussians, but projection has 50"):
+        stages.project_backward(more, c, projection, dL_dsplat)
+    with pytest.raises(ValueError, match="gaussian_from_slot must name Gaussians from 0 to 49"):
+        bins.gaussian_from_slot = np.full_like(bins.gaussian_from_slot, 2**31)
+    begin = bins.slot_begin_from_tile
+    begin[-1] += 1000
+    with pytest.raises(ValueError, match="slot_begin_from_tile must rise"):
+        bins.slot_begin_from_tile = begin
+    with pytest.raises(ValueError, match="depth has a gradient, but the frame has no depth"):
+        stages.frame_gradient(frame, np.zeros((3, 40, 48)), depth=np.zeros((40, 48)))
+    gradients, _ = stages.project_backward(g, c, projection, dL_dsplat)
+    moments = stages.Moments()
+    stages.optimize(g, gradients, projection, moments, mean=1e-3)
+    with pytest.raises(ValueError, match="moments are of 50 Gaussians"):
+        stages.optimize(more, more, others, moments, mean=1e-3)

@@ -60,6 +60,7 @@ def test_options_are_the_commands(scene):
     with pytest.raises(TypeError, match="there is no option 'resolution'"):
         stipple.load_scene(scene.path, resolution=3)
     assert stipple.load_scene(scene.path, max_resolution=24).views[0].camera.width == 24
+    assert stipple.Trainer(scene.path, max_resolution=24, steps=3).scene.views[0].camera.width == 24
 
 
 def test_training_learns_and_goes_on_with_the_same_bits(scene, tmp_path):

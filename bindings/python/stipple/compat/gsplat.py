@@ -2,6 +2,7 @@
 """rasterization() with the arguments and results of gsplat 1.5. What is not supported is refused by name."""
 from __future__ import annotations
 
+import weakref
 from typing import Any, Dict, Optional, Tuple
 
 import torch
@@ -11,6 +12,15 @@ from ..torch import Info, rasterize
 
 _ALPHA_MAX = 0.999
 _TILE = 16
+_NAMES = {"camera_from_world": "viewmats", "K": "Ks", "background": "backgrounds", "covariances": "covars"}
+# Arguments that gsplat knows besides, with the values that do nothing.
+_NEUTRAL = {
+    "radial_coeffs": None,
+    "tangential_coeffs": None,
+    "thin_prism_coeffs": None,
+    "ftheta_coeffs": None,
+    "viewmats_rs": None,
+}
 _DEPTH_MODES = {"RGB": None, "D": "expected", "ED": "expected", "RGB+D": "expected", "RGB+ED": "expected"}
 
 
@@ -39,7 +49,7 @@ def _active_colors(colors: torch.Tensor, sh_degree: Optional[int], camera: int, 
 def _packed_covariances(covars: torch.Tensor) -> torch.Tensor:
     if covars.shape[-2:] != (3, 3):
         check_shape("covars", covars.shape, ("N", 3, 3))
-    return torch.stack([covars[:, i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))], -1)
+    return torch.stack([covars[..., i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))], -1)
 
 
 def _picture(result: Any, mode: str) -> torch.Tensor:
@@ -61,11 +71,15 @@ def _seen_rows(whole: torch.Tensor, camera: torch.Tensor, gaussian: torch.Tensor
     if not whole.requires_grad:
         return rows
     rows.requires_grad_()
+    known_rows, absgrad = weakref.ref(rows), getattr(whole, "absgrad", None)  # no cycle, which would keep all of it
 
     def pass_on(gradient: torch.Tensor) -> None:
-        rows.grad = gradient[camera, gaussian]
-        if hasattr(whole, "absgrad"):
-            rows.absgrad = whole.absgrad[camera, gaussian]
+        wanted = known_rows()
+        if wanted is None:
+            return
+        wanted.grad = gradient[camera, gaussian]
+        if absgrad is not None:
+            wanted.absgrad = absgrad[camera, gaussian]
 
     whole.register_hook(pass_on)
     return rows
@@ -121,8 +135,14 @@ def rasterization(
     _refuse("with_ut", with_ut, False)
     _refuse("with_eval3d", with_eval3d, False)
     for name, value in others.items():
+        if name == "rolling_shutter":  # an enumeration of gsplat's own, in which GLOBAL does nothing
+            value = None if value is None or getattr(value, "name", "") == "GLOBAL" else value
+        elif name not in _NEUTRAL:
+            raise TypeError(f"rasterization() got an unexpected argument '{name}'")
         if value is not None:
             raise NotImplementedError(f"stipple.compat.gsplat: {name} is not supported")
+    if isinstance(means, torch.Tensor) and means.ndim > 2:
+        raise NotImplementedError("stipple.compat.gsplat: batch dimensions of means are not supported")
     one_of("render_mode", render_mode, tuple(_DEPTH_MODES))
     one_of("rasterize_mode", rasterize_mode, ("classic", "antialiased"))
     check_shape("viewmats", viewmats.shape, ("C", 4, 4))
@@ -147,6 +167,7 @@ def rasterization(
         alpha_max=_ALPHA_MAX,
         near_plane=near_plane,
         absgrad=absgrad,
+        _names=_NAMES,
     )
     return _picture(result, render_mode), result.alpha[..., None], _meta(result.info, packed, width, height)
 

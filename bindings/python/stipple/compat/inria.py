@@ -10,6 +10,15 @@ from .._checks import check_shape
 from ..torch import rasterize
 
 
+_NAMES = {
+    "means": "means3D",
+    "quats": "rotations",
+    "covariances": "cov3D_precomp",
+    "background": "bg",
+    "camera_from_world": "viewmatrix",
+}
+
+
 class GaussianRasterizationSettings(NamedTuple):
     """viewmatrix is world_view_transform, that is the transpose of camera_from_world. projmatrix and campos follow
     from the rest and are not looked at; neither are prefiltered and debug. With antialiasing given, true or false,
@@ -90,6 +99,7 @@ class GaussianRasterizer(torch.nn.Module):
             antialiased=bool(s.antialiasing),
             scale_modifier=s.scale_modifier,
             means2d=self._places(means2D, len(means3D)),
+            _names=_NAMES,
         )
         picture = result.color.permute(2, 0, 1)
         radii = result.info.radii.amax(-1).int() if len(means3D) else result.info.radii.new_zeros(0).int()

@@ -2,20 +2,26 @@
 """The same picture by the reference renderer, in float64: slow, and what the kernels are held to."""
 from __future__ import annotations
 
+from typing import Optional
+
 import numpy as np
 import torch
 
 from .. import _stipple
+from ._function import camera_gradients
+
+# The reference takes logits, and an opacity of 1 has none.
+_OPACITY_MARGIN = 1e-12
 
 
-def _numbers(tensor: "torch.Tensor | None") -> np.ndarray:
+def _numbers(tensor: Optional[torch.Tensor]) -> np.ndarray:
     if tensor is None:
         return np.zeros(0)
-    return np.ascontiguousarray(tensor.detach().cpu().numpy(), dtype=np.float64)
+    return np.ascontiguousarray(tensor.detach().numpy(), dtype=np.float64)
 
 
 class ReferenceFunction(torch.autograd.Function):
-    """Takes and gives what rasterize.RasterizeFunction does."""
+    """Takes and gives what RasterizeFunction does."""
 
     @staticmethod
     def forward(ctx, means, quats, scales, opacities, sh, colors, covariances, pose, K, background, means2d, settings):
@@ -26,53 +32,49 @@ class ReferenceFunction(torch.autograd.Function):
             _numbers(means),
             np.zeros((n, 3)) if scales is None else np.log(_numbers(scales)),
             np.zeros((n, 4)) if quats is None else _numbers(quats),
-            _numbers(torch.logit(opacities.detach())),
+            _numbers(torch.logit(opacities.detach(), eps=_OPACITY_MARGIN)),
             np.zeros((n, 1, 3)) if sh is None else _numbers(sh),
             settings.sh_degree,
             _numbers(colors),
             _numbers(covariances),
             camera,
             _numbers(background),
-            settings.view(pose.float(), K.float(), background.float()),
+            settings.view(pose, K, background),
         )
         shape = (settings.height, settings.width)
         channels, alpha = (torch.from_numpy(a) for a in run.forward())
-        channels = channels.reshape(*shape, 4)
+        planes = channels.reshape(*shape, 4).permute(2, 0, 1)
         splat = torch.zeros((n, 16), dtype=torch.float64)
         splat[:, [0, 1, 11, 12, 10, 2, 3, 4, 5]] = torch.from_numpy(run.splats()).reshape(n, 9)
         ctx.mark_non_differentiable(splat)
-        ctx.save_for_backward(scales, opacities, pose, K)
-        ctx.kept = run, settings
-        depth = channels[..., 3].clone() if settings.depth else None
-        return channels[..., :3].clone(), alpha.reshape(shape), depth, splat
+        given = (means, quats, scales, opacities, sh, colors, covariances, pose, K)
+        ctx.save_for_backward(*given)
+        ctx.run, ctx.settings = run, settings
+        return planes[:3].contiguous(), alpha.reshape(shape), planes[3].contiguous() if settings.depth else None, splat
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx, dL_dcolor, dL_dalpha, dL_ddepth, _):
-        from .rasterize import camera_gradients  # which imports this file
-
-        scales, opacities, pose, K = ctx.saved_tensors
-        run, settings = ctx.kept
+    def backward(ctx, dL_dplanes, dL_dalpha, dL_ddepth, _):
+        _, _, scales, opacities, _, _, _, pose, K = ctx.saved_tensors
+        settings = ctx.settings
         channels = np.zeros((settings.height, settings.width, 4))
-        channels[..., :3] = _numbers(dL_dcolor)
+        channels[..., :3] = _numbers(dL_dplanes.permute(1, 2, 0))
         if settings.depth:
             channels[..., 3] = _numbers(dL_ddepth)
-        parts = [torch.from_numpy(a) for a in run.backward(channels, _numbers(dL_dalpha))]
+        parts = [torch.from_numpy(a) for a in ctx.run.backward(channels, _numbers(dL_dalpha))]
         mean, log_scale, quat, logit_opacity, sh, color, covariance, camera, background, mean_px = parts
-        dL_dpose, dL_dK = camera_gradients(camera.tolist(), pose, K)
-        needs = ctx.needs_input_grad
-        o = opacities.detach()
-        return (
+        o = opacities.detach().clamp(_OPACITY_MARGIN, 1 - _OPACITY_MARGIN)
+        found = (
             mean.reshape(-1, 3),
-            quat.reshape(-1, 4) if needs[1] else None,
-            log_scale.reshape(-1, 3) / scales.detach() if needs[2] else None,
+            quat.reshape(-1, 4),
+            None if scales is None else log_scale.reshape(-1, 3) / scales.detach(),
             logit_opacity / (o * (1 - o)),
-            sh.reshape(len(o), -1, 3) if needs[4] else None,
-            color.reshape(-1, 3) if needs[5] else None,
-            covariance.reshape(-1, 6) if needs[6] else None,
-            dL_dpose,
-            dL_dK,
+            sh.reshape(len(o), -1, 3),
+            color.reshape(-1, 3),
+            covariance.reshape(-1, 6),
+            *camera_gradients(camera.tolist(), pose, K),
             background,
             mean_px.reshape(-1, 2),
             None,
         )
+        return tuple(gradient if needed else None for gradient, needed in zip(found, ctx.needs_input_grad))

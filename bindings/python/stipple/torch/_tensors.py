@@ -2,8 +2,9 @@
 """What is asked of tensors, and where they are."""
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
+import numpy as np
 import torch
 
 from .._checks import check_shape
@@ -12,22 +13,21 @@ _ALIGNMENT = 16  # bytes; a GPU loads that many at once
 
 
 def check_tensor(
-    name: str, value: Any, wanted: Sequence[Any], like: Optional[torch.Tensor], dtype: torch.dtype
+    name: str, value: Any, wanted: Sequence[Any], dtype: torch.dtype, has_reference: bool = False
 ) -> None:
-    """TypeError or ValueError, with the argument's name, unless it is such a tensor, and where `like` is."""
+    """TypeError or ValueError, with the argument's name, unless it is such a tensor."""
     if not isinstance(value, torch.Tensor):
         raise TypeError(f"{name} must be a torch.Tensor, not {type(value).__name__}")
     if value.dtype != dtype:
-        hint = ', or use backend="reference"' if value.dtype == torch.float64 else ""
-        raise TypeError(f"{name} must be {_name(dtype)}, not {_name(value.dtype)}{hint}")
+        hint = ', or use backend="reference"' if has_reference and value.dtype == torch.float64 else ""
+        raise TypeError(f"{name} must be {dtype_name(dtype)}, not {dtype_name(value.dtype)}{hint}")
     if value.layout != torch.strided:
         raise TypeError(f"{name} must be dense, not {value.layout}")
     check_shape(name, value.shape, wanted)
-    if like is not None and value.device != like.device:
-        raise ValueError(f"{name} is on {value.device}, but means is on {like.device}; move it there")
 
 
-def _name(dtype: torch.dtype) -> str:
+def dtype_name(dtype: torch.dtype) -> str:
+    """float32, not torch.float32."""
     return str(dtype).replace("torch.", "")
 
 
@@ -42,18 +42,29 @@ def address(tensor: Optional[torch.Tensor]) -> int:
     return 0 if tensor is None else tensor.data_ptr()
 
 
-def backend_of(tensor: torch.Tensor) -> str:
+def backend_of(tensor: torch.Tensor, name: str) -> str:
     """The backend that works where the tensor is."""
     kind = tensor.device.type
     if kind == "cpu":
         return "cpu"
     if kind == "cuda":
         if tensor.device.index not in (None, 0):
-            raise ValueError(f"means is on {tensor.device}; stipple uses the first GPU: move tensors to cuda:0")
+            raise ValueError(f"{name} is on {tensor.device}; stipple uses the first GPU: move tensors to cuda:0")
         return "cuda"
-    raise ValueError(f"means is on {kind}; stipple works on cpu and cuda tensors")
+    raise ValueError(f"{name} is on {kind}; stipple works on cpu and cuda tensors")
 
 
 def stream_of(tensor: torch.Tensor) -> int:
     """The stream that torch queues work on such tensors on."""
     return torch.cuda.current_stream(tensor.device).cuda_stream if tensor.device.type == "cuda" else 0
+
+
+def as_arrays(*tensors: torch.Tensor) -> List[np.ndarray]:
+    """Small tensors as arrays. Each copy off a GPU waits for it, so that those of one device go in one."""
+    arrays: Dict[int, np.ndarray] = {}
+    for device in {t.device for t in tensors}:
+        there = [i for i, t in enumerate(tensors) if t.device == device]
+        flat = torch.cat([tensors[i].detach().reshape(-1) for i in there]).cpu().numpy()
+        parts = np.split(flat, np.cumsum([tensors[i].numel() for i in there])[:-1])
+        arrays.update({i: part.reshape(tensors[i].shape) for i, part in zip(there, parts)})
+    return [arrays[i] for i in range(len(tensors))]

@@ -2,13 +2,14 @@
 """The loss that training minimises."""
 from __future__ import annotations
 
+import math
 from typing import Optional
 
 import torch
 
 from .. import _stipple
 from .._checks import check_shape
-from ._tensors import address, backend_of, check_tensor, packed, stream_of
+from ._tensors import address, backend_of, check_tensor, dtype_name, packed, stream_of
 
 _RADIUS, _SIGMA = 5, 1.5
 _C1, _C2 = 0.01**2, 0.03**2
@@ -25,7 +26,7 @@ class _LossFunction(torch.autograd.Function):
         weights = None if weight is None else packed(weight)
         gradient = torch.empty_like(planes)
         value = _stipple.loss(
-            backend_of(image),
+            backend_of(image, "image"),
             width,
             height,
             address(planes),
@@ -46,13 +47,14 @@ class _LossFunction(torch.autograd.Function):
 
 
 def _filtered(planes: torch.Tensor) -> torch.Tensor:
-    """Each plane under the Gaussian window, zeros around it."""
-    offset = torch.arange(-_RADIUS, _RADIUS + 1, dtype=planes.dtype, device=planes.device)
-    window = torch.exp(-(offset**2) / (2 * _SIGMA**2))
-    window = window / window.sum()
-    planes = planes[:, None]
-    planes = torch.nn.functional.conv2d(planes, window.view(1, 1, 1, -1), padding=(0, _RADIUS))
-    return torch.nn.functional.conv2d(planes, window.view(1, 1, -1, 1), padding=(_RADIUS, 0))[:, 0]
+    """Each plane under the Gaussian window, zeros around it. Not as a convolution: a GPU's have too few digits."""
+    weights = [math.exp(-(i**2) / (2 * _SIGMA**2)) for i in range(-_RADIUS, _RADIUS + 1)]
+    for axis in (-1, -2):
+        size = planes.shape[axis]
+        wide = torch.nn.functional.pad(planes, (_RADIUS, _RADIUS) if axis == -1 else (0, 0, _RADIUS, _RADIUS))
+        parts = (w / sum(weights) * wide.narrow(axis, i, size) for i, w in enumerate(weights))
+        planes = sum(parts, torch.zeros_like(planes))
+    return planes
 
 
 def _mean_ssim(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -74,7 +76,7 @@ def ssim_loss(
     """(1 - ssim_weight) mean |image - target| + ssim_weight (1 - mean SSIM), as training has it with ssim_weight = 0.2.
 
     image is (height, width, 3), from 0 to 1. target is the same: of 8 bits (uint8), as photos are, it goes through the
-    library's kernel, which is fast; of the image's type through PyTorch's convolutions, and is differentiable, too.
+    library's kernel, which is fast; of the image's type through PyTorch's own functions, and is differentiable, too.
     weight (height, width), from 0 to 1, says how much a pixel of an 8-bit target counts.
     """
     if not isinstance(image, torch.Tensor) or not isinstance(target, torch.Tensor):
@@ -88,15 +90,17 @@ def ssim_loss(
     if target.device != image.device:
         raise ValueError(f"target is on {target.device}, but image is on {image.device}; move it there")
     if target.dtype == torch.uint8:
-        check_tensor("image", image, image.shape, None, torch.float32)
+        check_tensor("image", image, image.shape, torch.float32)
         check_shape("target", target.shape, image.shape)
         if weight is not None:
-            check_tensor("weight", weight, image.shape[:2], image, torch.float32)
+            check_tensor("weight", weight, image.shape[:2], torch.float32)
+            if weight.device != image.device:
+                raise ValueError(f"weight is on {weight.device}, but image is on {image.device}; move it there")
         return _LossFunction.apply(image, target, weight, float(ssim_weight))
     if weight is not None:
         raise ValueError("weight needs a target of 8 bits (uint8)")
     if image.dtype not in (torch.float32, torch.float64):
-        raise TypeError(f"image must be float32 or float64, not {str(image.dtype).replace('torch.', '')}")
-    check_tensor("target", target, image.shape, None, image.dtype)
+        raise TypeError(f"image must be float32 or float64, not {dtype_name(image.dtype)}")
+    check_tensor("target", target, image.shape, image.dtype)
     x, y = image.permute(2, 0, 1), target.permute(2, 0, 1)
     return (1 - ssim_weight) * (x - y).abs().mean() + ssim_weight * (1 - _mean_ssim(x, y))

@@ -45,8 +45,8 @@ CudaContext::~CudaContext() {
 void* CudaContext::allocate(std::size_t bytes) {
   const auto fail = [&](const char* why) {
     throw OutOfMemory(fmt::format("the GPU has no room for another {:.0f} MiB: {:.0f} MiB are in use, {}",
-                                  static_cast<double>(bytes) / kMiB, static_cast<double>(used_bytes_) / kMiB,
-                                  why));
+                                  static_cast<double>(bytes) / kMiB,
+                                  static_cast<double>(used_bytes_.load()) / kMiB, why));
   };
   if (bytes > max_bytes_ || used_bytes_ > max_bytes_ - bytes) fail("and that is all that it may use");
   void* data = nullptr;
@@ -63,7 +63,7 @@ void* CudaContext::allocate(std::size_t bytes) {
   }
   check(status, "allocate memory");
   used_bytes_ += bytes;
-  peak_bytes_ = std::max(peak_bytes_, used_bytes_);
+  peak_bytes_ = std::max(peak_bytes_.load(), used_bytes_.load());
   return data;
 }
 

@@ -3,6 +3,7 @@
 // Memory of an NVIDIA GPU: what arrays are made of, and the scratch that kernels share.
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 
@@ -37,7 +38,8 @@ class CudaContext {
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;
   cudaEvent_t event_ = nullptr;  // for other streams
-  std::size_t max_bytes_, used_bytes_ = 0, peak_bytes_ = 0;
+  std::size_t max_bytes_;
+  std::atomic<std::size_t> used_bytes_ = 0, peak_bytes_ = 0;  // arrays may be let go of by any thread
 };
 
 class CudaMemory : public Memory {

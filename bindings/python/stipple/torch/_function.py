@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One picture, forward and backward, by the library's kernels."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, List, Optional, Tuple
+
+import torch
+
+from .. import _stipple
+from ..camera import Camera, make_view
+from ._tensors import address, as_arrays, backend_of, packed, stream_of
+
+
+@dataclass
+class Settings:
+    """What is no tensor."""
+
+    width: int
+    height: int
+    sh_degree: int
+    depth: Optional[str]
+    antialiased: bool
+    scale_modifier: float
+    alpha_max: float
+    near_plane: float
+    absgrad: Optional[torch.Tensor]  # where to put it
+
+    def view(self, pose: torch.Tensor, K: torch.Tensor, background: torch.Tensor) -> "_stipple.View":
+        """With a camera, as the library takes it."""
+        pose_array, K_array, color = as_arrays(pose, K, background)
+        return make_view(
+            Camera.from_K(pose_array, K_array, self.width, self.height),
+            background=color,
+            depth=self.depth,
+            antialiased=self.antialiased,
+            scale_modifier=self.scale_modifier,
+            alpha_max=self.alpha_max,
+            near_plane=self.near_plane,
+        )
+
+
+def _with_room(device: torch.device, work: Callable[..., Any], *arguments: Any) -> Any:
+    """Where a GPU has no room, what torch keeps for later is given back, and it is tried once more."""
+    try:
+        return work(*arguments)
+    except _stipple.OutOfMemory:
+        if device.type != "cuda":
+            raise
+        torch.cuda.empty_cache()
+        return work(*arguments)
+
+
+class RasterizeFunction(torch.autograd.Function):
+    """Takes tensors, and gives planes (3, height, width), alpha, depth or None, and rows of 16 numbers a Gaussian."""
+
+    @staticmethod
+    def forward(ctx, means, quats, scales, opacities, sh, colors, covariances, pose, K, background, means2d, settings):
+        n, device = len(means), means.device
+        empty = lambda *shape: torch.empty(shape, dtype=torch.float32, device=device)
+        zeros = lambda *shape: torch.zeros(shape, dtype=torch.float32, device=device)
+        inputs = [
+            packed(means),
+            zeros(n, 3) if scales is None else packed(scales),
+            zeros(n, 4) if quats is None else packed(quats),
+            packed(opacities),
+            zeros(n, 1, 3) if sh is None else packed(sh),
+            None if colors is None else packed(colors),
+            None if covariances is None else packed(covariances),
+        ]
+        run = _stipple.Rasterization(
+            backend_of(means, "means"),
+            n,
+            settings.sh_degree,
+            _stipple.Addresses(*map(address, inputs)),
+            settings.view(pose, K, background),
+        )
+        splat = empty(n, 16)
+        planes = empty(3, settings.height, settings.width)
+        transmittance = empty(settings.height, settings.width)
+        depth = empty(settings.height, settings.width) if settings.depth else None
+        outputs = (splat, planes, transmittance, depth)
+        _with_room(device, run.forward, *map(address, outputs), stream_of(means))
+        ctx.mark_non_differentiable(splat)
+        ctx.set_materialize_grads(False)
+        # The library goes on with what lies where it put it: all of this must stay, whatever the caller does with it,
+        # and is let go with the graph. The tensors as they came are among them so that changes to them are noticed.
+        given = (means, quats, scales, opacities, sh, colors, covariances, pose, K)
+        ctx.save_for_backward(pose, K, background, transmittance, splat, planes, depth, *inputs, *given)
+        ctx.run, ctx.settings = run, settings
+        return planes, 1 - transmittance, depth, splat
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, dL_dplanes, dL_dalpha, dL_ddepth, _):
+        pose, K, background, transmittance, _, planes, _, *rest = ctx.saved_tensors
+        inputs, settings, needs = rest[:7], ctx.settings, ctx.needs_input_grad
+        n, device = len(inputs[0]), inputs[0].device
+        pictures = [
+            torch.zeros_like(planes) if dL_dplanes is None else packed(dL_dplanes),
+            None if dL_dalpha is None else packed(dL_dalpha),
+            None if dL_ddepth is None else packed(dL_ddepth),
+        ]
+        gradients = [None if t is None else torch.empty_like(t) for t in inputs]
+        dL_dsplat = torch.empty((n, 10), dtype=torch.float32, device=device)
+        absolute = None
+        if settings.absgrad is not None:
+            absolute = torch.empty((n, 2), dtype=torch.float32, device=device)
+        wants_camera = needs[7] or needs[8]
+        camera, dL_dbackground = _with_room(
+            device,
+            ctx.run.backward,
+            *map(address, pictures),
+            address(dL_dsplat),
+            address(absolute),
+            _stipple.Addresses(*map(address, gradients)),
+            wants_camera,
+            needs[9],
+            stream_of(inputs[0]),
+        )
+        if absolute is not None:
+            settings.absgrad.copy_(absolute)
+        mean, scale, quat, opacity, sh, color, covariance = gradients
+        dL_dpose, dL_dK = camera_gradients(camera, pose, K) if wants_camera else (None, None)
+        found = (mean, quat, scale, opacity, sh, color, covariance, dL_dpose, dL_dK, None, dL_dsplat[:, :2], None)
+        answer = [gradient if needed else None for gradient, needed in zip(found, needs)]
+        if needs[9]:
+            answer[9] = torch.tensor(dL_dbackground).to(background)
+        return tuple(answer)
+
+
+def camera_gradients(numbers: List[float], pose: torch.Tensor, K: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+    """16 numbers to the shapes of camera_from_world and K."""
+    values = torch.tensor(numbers, dtype=torch.float64)
+    dL_dpose = torch.zeros(pose.shape, dtype=torch.float64)
+    dL_dpose[:3] = values[:12].reshape(3, 4)
+    dL_dK = torch.zeros((3, 3), dtype=torch.float64)
+    dL_dK[0, 0], dL_dK[1, 1], dL_dK[0, 2], dL_dK[1, 2] = values[12:]
+    return dL_dpose.to(pose), dL_dK.to(K)
