@@ -17,6 +17,13 @@ namespace py = pybind11;
 using Address = std::uintptr_t;  // of somebody else's memory; 0: there is none
 using NoLock = py::call_guard<py::gil_scoped_release>;
 
+// f(), while other threads of Python's may run: for what works first and then makes Python's objects.
+template <class F>
+auto without_lock(F f) {
+  const py::gil_scoped_release no_lock;
+  return f();
+}
+
 template <class T>
 using HostValues = py::array_t<T, py::array::c_style>;
 
@@ -73,6 +80,14 @@ template <class T>
 py::array_t<T> to_numpy(const std::vector<T>& values, std::vector<py::ssize_t> shape) {
   py::array_t<T> array(std::move(shape));
   std::copy(values.begin(), values.end(), array.mutable_data());
+  return array;
+}
+
+// Rows of one kind of number as such an array.
+template <class Number, class Row>
+py::array_t<Number> rows_to_numpy(const std::vector<Row>& rows, std::vector<py::ssize_t> shape) {
+  py::array_t<Number> array(std::move(shape));
+  std::copy_n(reinterpret_cast<const Number*>(rows.data()), array.size(), array.mutable_data());
   return array;
 }
 

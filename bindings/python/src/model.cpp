@@ -67,13 +67,9 @@ Image to_image(const HostValues<float>& values) {
 
 py::tuple to_numpy(const Gaussians& g) {
   const auto n = static_cast<py::ssize_t>(g.size());
-  const auto floats = [](const auto& rows, std::vector<py::ssize_t> shape) {
-    py::array_t<float> array(std::move(shape));
-    std::copy_n(reinterpret_cast<const float*>(rows.data()), array.size(), array.mutable_data());
-    return array;
-  };
-  return py::make_tuple(floats(g.mean, {n, 3}), floats(g.log_scale, {n, 3}), floats(g.rotation, {n, 4}),
-                        floats(g.logit_opacity, {n}), floats(g.sh, {n, g.sh_count(), 3}));
+  return py::make_tuple(rows_to_numpy<float>(g.mean, {n, 3}), rows_to_numpy<float>(g.log_scale, {n, 3}),
+                        rows_to_numpy<float>(g.rotation, {n, 4}), rows_to_numpy<float>(g.logit_opacity, {n}),
+                        rows_to_numpy<float>(g.sh, {n, g.sh_count(), 3}));
 }
 
 void bind_model(py::module_& module) {
@@ -83,12 +79,7 @@ void bind_model(py::module_& module) {
         return HostGaussians{count, sh_degree, mean, log_scale, rotation, logit_opacity, sh};
       }));
   module.def("load_ply", [](const std::filesystem::path& path) {
-    Gaussians g;
-    {
-      const py::gil_scoped_release no_lock;
-      g = load_ply(path);
-    }
-    return to_numpy(g);
+    return to_numpy(without_lock([&] { return load_ply(path); }));
   });
   module.def(
       "save_ply",
@@ -97,12 +88,10 @@ void bind_model(py::module_& module) {
       },
       NoLock());
   module.def("render", [](const std::string& backend, const HostGaussians& gaussians, const View& view) {
-    RenderedImages images;
-    {
-      const py::gil_scoped_release no_lock;
-      images =
-          shared_backend(backend)->use([&](Backend& b) { return render(b, to_device(b, gaussians), view); });
-    }
+    const RenderedImages images = without_lock([&] {
+      return shared_backend(backend)->use(
+          [&](Backend& b) { return render(b, to_device(b, gaussians), view); });
+    });
     return py::make_tuple(to_numpy(images.color), to_numpy(images.alpha), to_numpy(images.depth));
   });
   const auto def_score = [&](const char* name, double (*score)(const Image&, const Image&)) {
@@ -120,12 +109,7 @@ void bind_model(py::module_& module) {
     save_png(image, path);
   });
   module.def("load_image", [](const std::filesystem::path& path) {
-    Image image;
-    {
-      const py::gil_scoped_release no_lock;
-      image = load_image(path);
-    }
-    return to_numpy(image);
+    return to_numpy(without_lock([&] { return load_image(path); }));
   });
   module.def(
       "devices",

@@ -3,36 +3,8 @@
 
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/options.h"
-#include "stipple/train/evaluate.h"
 
 namespace stipple {
-
-namespace {
-
-struct CameraNumbers {
-  std::vector<float> values;  // 16
-  int width, height;
-};
-
-CameraNumbers numbers_of(const Camera& c) {
-  return {
-      camera_numbers(c.camera_from_world.rotation, c.camera_from_world.translation, c.focal_px, c.center_px),
-      c.width_px, c.height_px};
-}
-
-py::array_t<float> positions(const Points& points) {
-  py::array_t<float> array({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}});
-  std::copy_n(reinterpret_cast<const float*>(points.position.data()), array.size(), array.mutable_data());
-  return array;
-}
-
-py::array_t<std::uint8_t> colors(const Points& points) {
-  py::array_t<std::uint8_t> array({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}});
-  if (points.size() > 0) std::copy_n(points.color[0].data(), array.size(), array.mutable_data());
-  return array;
-}
-
-}  // namespace
 
 void bind_scene(py::module_& module) {
   py::class_<SceneView>(module, "SceneView")
@@ -41,15 +13,13 @@ void bind_scene(py::module_& module) {
       .def_readonly("is_test", &SceneView::is_test)
       .def("camera",
            [](const SceneView& v) {
-             const CameraNumbers c = numbers_of(v.camera);
-             return py::make_tuple(c.values, c.width, c.height);
+             const Camera& c = v.camera;
+             return py::make_tuple(camera_numbers(c.camera_from_world.rotation,
+                                                  c.camera_from_world.translation, c.focal_px, c.center_px),
+                                   c.width_px, c.height_px);
            })
       .def("photo", [](const SceneView& v) {
-        Photo photo;
-        {
-          const py::gil_scoped_release no_lock;
-          photo = load_photo(v);
-        }
+        const Photo photo = without_lock([&] { return load_photo(v); });
         py::array_t<std::uint8_t> weight(0);
         if (!photo.weight.empty()) weight = to_numpy(photo.weight, {photo.height_px, photo.width_px});
         return py::make_tuple(to_numpy(photo.rgb, {photo.height_px, photo.width_px, 3}), weight);
@@ -59,8 +29,15 @@ void bind_scene(py::module_& module) {
       .def_readonly("format", &Scene::format)
       .def_readonly("views", &Scene::views)
       .def_readonly("has_random_points", &Scene::has_random_points)
-      .def("point_positions", [](const Scene& s) { return positions(s.points); })
-      .def("point_colors", [](const Scene& s) { return colors(s.points); })
+      .def("point_positions",
+           [](const Scene& s) {
+             return rows_to_numpy<float>(s.points.position, {static_cast<py::ssize_t>(s.points.size()), 3});
+           })
+      .def("point_colors",
+           [](const Scene& s) {
+             return rows_to_numpy<std::uint8_t>(s.points.color,
+                                                {static_cast<py::ssize_t>(s.points.size()), 3});
+           })
       .def("problems", [](const Scene& s) {
         std::vector<std::pair<std::string, std::string>> found;
         for (const SceneProblem& p : s.problems) found.emplace_back(p.what, p.advice);

@@ -121,12 +121,7 @@ void bind_trainer(py::module_& module) {
       .def("backend", &PythonTrainer::backend)
       .def("gaussians",
            [](PythonTrainer& t) {
-             Gaussians g;
-             {
-               const py::gil_scoped_release no_lock;
-               g = t.use([](Trainer& u) { return u.gaussians(); });
-             }
-             return to_numpy(g);
+             return to_numpy(without_lock([&] { return t.use([](Trainer& u) { return u.gaussians(); }); }));
            })
       .def(
           "save",
@@ -141,11 +136,7 @@ void bind_trainer(py::module_& module) {
           },
           NoLock())
       .def("evaluate", [](PythonTrainer& t) {
-        Evaluation e;
-        {
-          const py::gil_scoped_release no_lock;
-          e = t.evaluate();
-        }
+        const Evaluation e = without_lock([&] { return t.evaluate(); });
         std::vector<std::tuple<std::string, double, double>> views;
         for (const ViewScore& v : e.views) views.emplace_back(v.name, v.psnr, v.ssim);
         return py::make_tuple(e.psnr, e.ssim, views);

@@ -7,6 +7,7 @@ from typing import NamedTuple, Optional, Tuple
 import torch
 
 from .._checks import check_shape
+from ..camera import NEAR_PLANE
 from ..torch import rasterize
 
 
@@ -51,7 +52,7 @@ class GaussianRasterizer(torch.nn.Module):
         check_shape("positions", positions.shape, ("N", 3))
         with torch.no_grad():
             view = self.raster_settings.viewmatrix
-            return positions @ view[:3, 2] + view[3, 2] > 0.2
+            return positions @ view[:3, 2] + view[3, 2] > NEAR_PLANE
 
     def forward(
         self,

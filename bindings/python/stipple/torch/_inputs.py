@@ -9,8 +9,6 @@ import torch
 from .._checks import check_shape, sh_degree_of
 from ._tensors import backend_of, check_tensor
 
-_NO_NAMES: Mapping[str, str] = {}
-
 
 class Parameters(NamedTuple):
     """Of the Gaussians, the same for all cameras. Either quats and scales or covariances are None."""
