@@ -62,8 +62,7 @@ def stages(tensors: list, camera: stipple.Camera, device: str):
 def through_torch(tensors: list, camera: stipple.Camera, device: str):
     """The same by autograd."""
     leaves = [t.clone().requires_grad_() for t in tensors]
-    pose = torch.eye(4)[:3]
-    pose, K = pose.to(device), torch.tensor(camera.K, device=device)
+    pose, K = torch.eye(4), torch.tensor(camera.K)  # on the host, as docs/python.md advises
     ones = torch.ones(3, HEIGHT, WIDTH, device=device).permute(1, 2, 0)  # as a loss of it would have them
 
     def run() -> None:

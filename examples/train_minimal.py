@@ -3,9 +3,9 @@
 
     train_minimal.py SCENE -o model.ply [--steps N] [--max-resolution PX] [--device cpu|cuda] [--seed N]
 
-Density control is that of Kerbl et al., "3D Gaussian Splatting for Real-Time Radiance Field Rendering", 2023, without
-its opacity resets and the pruning of large Gaussians that comes with them. Masks are not looked at. stipple.Trainer has
-all of this, is faster, and can be interrupted.
+Density control is that of Kerbl et al., "3D Gaussian Splatting for Real-Time Radiance Field Rendering", 2023, with a
+small penalty on opacities in place of its resets. Masks are not looked at. stipple.Trainer has all of this, is faster,
+and can be interrupted.
 """
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ SH_0 = 0.28209479177387814  # 1 / (2 sqrt(pi)): the harmonic that is the same in
 GROW_GRADIENT = 2e-4  # in half picture sizes
 CLONE_SCALE = 0.01  # of the extent: up to this size cloned, above split
 CHILD_SCALE = 1 / 1.6  # of its parent's
-PRUNE_OPACITY = 0.005
+PRUNE_OPACITY = 0.05
+OPACITY_PENALTY = 2e-3
 
 
 class Shot(NamedTuple):
-    """A view, where it is needed."""
+    """A view: its camera on the host, where rasterize reads it without waiting for a GPU, its photo on the device."""
 
     camera_from_world: torch.Tensor
     K: torch.Tensor
@@ -38,8 +39,8 @@ class Shot(NamedTuple):
 
 
 def shot_of(view: stipple.View, device: str) -> Shot:
-    arrays = (view.camera.camera_from_world, view.camera.K, view.photo())
-    return Shot(*(torch.from_numpy(a).to(device) for a in arrays))
+    pose, K, photo = map(torch.from_numpy, (view.camera.camera_from_world, view.camera.K, view.photo()))
+    return Shot(pose, K, photo.to(device))
 
 
 def extent_of(shots: List[Shot]) -> float:
@@ -135,7 +136,7 @@ def train(p: Params, shots: List[Shot], steps: int) -> None:
         rendered = picture(p, shot, sh_degree=min(3, 30 * step // steps))
         loss = stipple.torch.ssim_loss(rendered.color, shot.photo, ssim_weight=0.2)
         optimizer.zero_grad()
-        loss.backward()
+        (loss + OPACITY_PENALTY * p["logit_opacity"].sigmoid().mean()).backward()
         optimizer.step()
         add_pull(pull, rendered.info, shot)
         if step % refine_every == 0 and steps // 60 < step <= steps // 2:

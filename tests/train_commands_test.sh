@@ -64,6 +64,8 @@ check "a wrong value is a misuse" status_is 2
 check "a wrong value is named" last_line_with "--steps: 'many' is not a whole number from 0 on"
 run train scene -o x --sh-degree 4
 check "a value out of range fails" last_line_with "--sh-degree must be from 0 to 3"
+run train scene -o x --reset-every 3000
+check "resets to what is pruned fail" last_line_with "--reset-opacity must be more than --prune-opacity"
 run train nowhere -o x
 check "no scene fails" status_is 1
 run train scene -o nothing --resume

@@ -48,12 +48,15 @@ const Scene& small_scene() {
   return scene;
 }
 
-// Everything happens early: several refinements, a reset, all degrees.
+// Everything happens early, also what is off by default: several refinements, a reset, all degrees.
 TrainOptions quick(Strategy strategy) {
   TrainOptions o = default_train_options(strategy);
   o.steps = 300;
   o.refine_every = 10;  // too little for real pictures, enough to see things happen
   o.max_gaussians = 3000;
+  o.reset_every = 3000;
+  o.prune_opacity = 0.005f;  // less than what opacities are reset to
+  o.prune_scale = 0.1f;
   return o;
 }
 

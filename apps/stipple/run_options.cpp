@@ -130,12 +130,11 @@ RunSettings resolve(const GivenOptions& given) {
   apply_given(given, "strategy", strategy);
 
   RunSettings options;
-  options.train = default_train_options(strategy);
+  options.train = default_train_options(strategy, given.text_from_flag.contains("absgrad"));
   if (preset) {
     options.train.steps = preset->steps;
     options.train.max_gaussians = preset->max_gaussians;
   }
-  if (given.text_from_flag.contains("absgrad")) options.train.grow_gradient = 8e-4f;
   if (!config.is_null()) apply(config, given.config, options);
   const auto take = [&](const char* flag, const char*, auto& value, const char*) {
     apply_given(given, flag, value);

@@ -128,6 +128,9 @@ View make_view(const std::array<float, 12>& m, std::array<float, 2> focal, std::
 }  // namespace
 
 void bind_rasterization(py::module_& module) {
+  // As the decimal numbers that they are written as: 0.99, not the float's 0.9900000095.
+  module.attr("ALPHA_MAX") = Math<double>::default_alpha_max;
+  module.attr("NEAR_PLANE") = Math<double>::default_near_plane;
   py::class_<View>(module, "View").def(py::init(&make_view));
   py::class_<Addresses>(module, "Addresses")
       .def(py::init([](Address mean, Address scale, Address rotation, Address opacity, Address sh,

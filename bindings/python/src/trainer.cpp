@@ -45,8 +45,7 @@ RunSettings settings_from(const py::dict& given) {
           fmt::format("{} belongs to the command; end a run from its callback, and save() it", name));
   RunSettings asked, settings;
   take_options(given, [&](auto f) { for_each_run_option(asked, f); });
-  settings.train = default_train_options(asked.train.strategy);
-  if (asked.train.absolute_gradients) settings.train.grow_gradient = 8e-4f;
+  settings.train = default_train_options(asked.train.strategy, asked.train.absolute_gradients);
   take_options(given, [&](auto f) { for_each_run_option(settings, f); });
   settings.train.max_photo_bytes = static_cast<std::size_t>(settings.max_ram_gib * (1u << 30));
   check_for_python(settings);

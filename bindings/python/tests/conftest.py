@@ -43,12 +43,27 @@ def camera_tensors(of: stipple.Camera, dtype: Any = None, device: str = "cpu") -
     return tuple(torch.tensor(a, dtype=dtype or torch.float32, device=device) for a in (pose, of.K))
 
 
+def torch_devices() -> list:
+    """Where tensors can be here."""
+    try:
+        import torch
+    except ImportError:
+        return []
+    return ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
+
+
+@pytest.fixture(params=torch_devices())
+def device(request: Any) -> str:
+    """Each of torch's devices that stipple works on."""
+    return request.param
+
+
 def usable_backends() -> list:
     """Names of those that work here."""
     return [d.name for d in stipple.devices() if d.is_usable]
 
 
 def relative_error(a: Any, b: Any) -> float:
-    """By norm."""
-    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    """By norm, wherever the two are."""
+    a, b = (np.asarray(v.detach().cpu() if hasattr(v, "detach") else v, np.float64) for v in (a, b))
     return float(np.linalg.norm(a - b) / np.linalg.norm(b))

@@ -41,23 +41,23 @@ def tolerance_for(name: str) -> Tolerance:
 class Fixture:
     """One scene, what the original drew of it, and its gradients."""
 
-    def __init__(self, name):
+    def __init__(self, name, device):
         path = FIXTURES / f"{name}.npz"
         if not path.exists():
             pytest.skip(f"there are no fixtures in {FIXTURES}")
-        self.data = np.load(path)
+        self.data, self.device = np.load(path), device
         self.width, self.height = int(self.data["width"]), int(self.data["height"])
         self.degree = int(self.data["sh_degree"])
         self.tolerance = tolerance_for(name)
         self.leaf = {k: self.tensor(k).requires_grad_() for k in PARAMETERS}
 
     def tensor(self, key):
-        return torch.tensor(self.data[key], dtype=torch.float32)
+        return torch.tensor(self.data[key], dtype=torch.float32, device=self.device)
 
     @property
     def K(self):
         fx, fy, cx, cy = (float(self.data[k]) for k in ("fx", "fy", "cx", "cy"))
-        return torch.tensor([[fx, 0, cx], [0, fy, cy], [0, 0, 1]])
+        return torch.tensor([[fx, 0, cx], [0, fy, cy], [0, 0, 1]], device=self.device)
 
     def settings(self, **more):
         return GaussianRasterizationSettings(
@@ -88,9 +88,9 @@ class Fixture:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_inria_draws_what_the_original_drew(name):
-    f = Fixture(name)
-    places = torch.zeros(len(f.leaf["means"]), 3, requires_grad=True)
+def test_inria_draws_what_the_original_drew(name, device):
+    f = Fixture(name, device)
+    places = torch.zeros(len(f.leaf["means"]), 3, device=device, requires_grad=True)
     picture, radii = GaussianRasterizer(f.settings())(
         means3D=f.leaf["means"], means2D=places, opacities=f.leaf["opacities"], shs=f.leaf["sh"],
         scales=f.leaf["scales"], rotations=f.leaf["quats"],
@@ -106,8 +106,8 @@ def test_inria_draws_what_the_original_drew(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_gsplat_draws_what_the_original_drew(name):
-    f = Fixture(name)
+def test_gsplat_draws_what_the_original_drew(name, device):
+    f = Fixture(name, device)
     pictures, alphas, meta = rasterization(
         f.leaf["means"], f.leaf["quats"], f.leaf["scales"], f.leaf["opacities"][:, 0], f.leaf["sh"],
         f.tensor("view")[None], f.K[None], f.width, f.height, sh_degree=f.degree, near_plane=0.2,
@@ -118,19 +118,19 @@ def test_gsplat_draws_what_the_original_drew(name):
     meta["means2d"].retain_grad()
     (pictures[0].permute(2, 0, 1) * f.tensor("d_image")).sum().backward()
     f.check_gradients()
-    dense = torch.zeros(len(f.leaf["means"]), 2)
+    dense = torch.zeros(len(f.leaf["means"]), 2, device=device)
     dense[meta["gaussian_ids"]] = meta["means2d"].grad
-    half = torch.tensor([f.width / 2, f.height / 2])
+    half = torch.tensor([f.width / 2, f.height / 2], device=device)
     assert relative_error(dense * half, f.tensor("d_means2d_ndc")[:, :2]) <= f.tolerance.gradient
 
 
-def arguments(cameras=1):
-    pose, K = camera_tensors(camera())
-    return [*tensors(cloud(60, 2)), pose.expand(cameras, 4, 4), K.expand(cameras, 3, 3), 48, 40]
+def arguments(cameras=1, device="cpu"):
+    pose, K = camera_tensors(camera(), device=device)
+    return [*tensors(cloud(60, 2), device=device), pose.expand(cameras, 4, 4), K.expand(cameras, 3, 3), 48, 40]
 
 
-def test_gsplat_meta_packed_or_not():
-    a = arguments(2)
+def test_gsplat_meta_packed_or_not(device):
+    a = arguments(2, device)
     _, _, packed = rasterization(*a, sh_degree=1, absgrad=True)
     pictures, _, meta = rasterization(*a, sh_degree=1, packed=False, absgrad=True)
     assert meta["radii"].shape == (2, 60, 2) and meta["radii"].dtype == torch.int32
@@ -146,8 +146,8 @@ def test_gsplat_meta_packed_or_not():
     assert meta["means2d"].absgrad.abs().sum() > 0
 
 
-def test_gsplat_render_modes():
-    a = arguments()
+def test_gsplat_render_modes(device):
+    a = arguments(device=device)
     rgb, alpha, _ = rasterization(*a, sh_degree=2)
     both, _, _ = rasterization(*a, sh_degree=2, render_mode="RGB+D")
     depth, _, _ = rasterization(*a, sh_degree=2, render_mode="D")
@@ -156,7 +156,7 @@ def test_gsplat_render_modes():
     seen = alpha > 0.5
     assert torch.allclose((expected * alpha)[seen], depth[seen], rtol=1e-5)
     assert 3 < expected[seen].min() and expected[seen].max() < 5
-    colors, _, _ = rasterization(*a[:4], torch.rand(1, 60, 3), *a[5:])
+    colors, _, _ = rasterization(*a[:4], torch.rand(1, 60, 3, device=device), *a[5:])
     assert colors.shape == (1, 40, 48, 3)
 
 
@@ -180,8 +180,8 @@ def test_gsplat_other_arguments():
         rasterization(*a[:5], a[5].double(), *a[6:], sh_degree=2)
 
 
-def test_gsplat_keeps_nothing():
-    a = [t.requires_grad_() if isinstance(t, torch.Tensor) else t for t in arguments()]
+def test_gsplat_keeps_nothing(device):
+    a = [t.requires_grad_() if isinstance(t, torch.Tensor) else t for t in arguments(device=device)]
     pictures, _, meta = rasterization(*a, sh_degree=2)
     known = weakref.ref(meta["means2d"])
     pictures.sum().backward()
@@ -211,8 +211,8 @@ def inria_settings(**change):
     return GaussianRasterizationSettings(**{**fields, **change})
 
 
-def test_inria_calls():
-    means, quats, scales, opacities, sh = tensors(cloud(60, 3))
+def test_inria_calls(device):
+    means, quats, scales, opacities, sh = tensors(cloud(60, 3), device=device)
     call = dict(means3D=means, means2D=None, opacities=opacities[:, None], scales=scales, rotations=quats)
     rasterizer = GaussianRasterizer(inria_settings())
     assert len(rasterizer(**call, shs=sh)) == 2
@@ -223,7 +223,7 @@ def test_inria_calls():
     with pytest.raises(TypeError, match="rotations must be float32, not float64$"):
         rasterizer(**{**call, "rotations": quats.double()}, shs=sh)
     with pytest.raises(ValueError, match="either scales and rotations, or cov3D_precomp"):
-        rasterizer(**call, shs=sh, cov3D_precomp=torch.zeros(60, 6))
+        rasterizer(**call, shs=sh, cov3D_precomp=torch.zeros(60, 6, device=device))
     behind = means.clone()
     behind[:5, 2] = -1
     assert rasterizer.markVisible(behind).tolist() == [False] * 5 + [True] * 55

@@ -11,7 +11,7 @@ from typing import List
 
 import numpy as np
 import pytest
-from test_docs import small_model, write_scene
+from small_scene import small_model, write_scene
 
 import stipple
 

@@ -2,49 +2,30 @@
 """Training from Python gives what the command gives."""
 from __future__ import annotations
 
-import json
 import signal
 import threading
 
 import numpy as np
 import pytest
-from conftest import camera, cloud
+from small_scene import FOCAL, small_model, write_scene
 
 import stipple
 
 
 @pytest.fixture(name="scene", scope="module")
 def make_scene(tmp_path_factory):
-    """Twelve views of a cloud, as a transforms.json."""
-    folder = tmp_path_factory.mktemp("scene")
-    model, frames = cloud(400, 0, seed=5), []
-    for i in range(12):
-        angle = 0.03 * (i - 6)
-        world_from_camera = np.eye(4)
-        world_from_camera[:3, :3] = [
-            [np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]
-        ]
-        world_from_camera[0, 3] = -4 * np.sin(angle)
-        c = camera()
-        c.camera_from_world = np.linalg.inv(world_from_camera)[:3].astype(np.float32)
-        stipple.save_png(stipple.render(model, c).color, folder / f"{i:02}.png")
-        frames.append({
-            "file_path": f"{i:02}.png",
-            "transform_matrix": (world_from_camera @ np.diag([1, -1, -1, 1])).tolist(),  # it looks along -z there
-        })
-    c = camera()
-    (folder / "transforms.json").write_text(json.dumps(
-        {"w": c.width, "h": c.height, "fl_x": c.fx, "fl_y": c.fy, "cx": c.cx, "cy": c.cy, "frames": frames}
-    ))
-    return stipple.load_scene(folder, random_points=500)
+    """Twelve views."""
+    folder = tmp_path_factory.mktemp("trainer") / "scene"
+    write_scene(small_model(), folder)
+    return stipple.load_scene(folder)
 
 
 def test_the_scene_is_read(scene):
     assert len(scene.views) == 12 and len(scene.test_views) == 2 and len(scene.train_views) == 10
     view = scene.views[3]
     assert view.photo().shape == (40, 48, 3) and view.photo().dtype == np.uint8 and view.weight() is None
-    assert view.camera.fx == pytest.approx(camera().fx) and len(scene.points.position) == 500
-    rendered = stipple.render(cloud(400, 0, seed=5), view.camera).color
+    assert view.camera.fx == pytest.approx(FOCAL) and len(scene.points.position) == 300
+    rendered = stipple.render(small_model(), view.camera).color
     assert np.abs(rendered.clip(0, 1) - view.photo() / 255).max() < 2 / 255  # the camera is the one it was made with
 
 
@@ -65,7 +46,7 @@ def test_options_are_the_commands(scene):
 
 def test_training_learns_and_goes_on_with_the_same_bits(scene, tmp_path):
     losses = []
-    options = dict(steps=200, eval=True, backend="cpu", prune_scale=0, background=(0, 0, 0))
+    options = dict(steps=200, eval=True, backend="cpu", background=(0, 0, 0))
     trainer = stipple.Trainer(scene, **options)
     trainer.run(100, callback=lambda report: losses.append(report.loss))
     assert trainer.steps_done == 100 and not trainer.done and trainer.backend == "cpu"

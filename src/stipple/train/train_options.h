@@ -9,7 +9,7 @@ namespace stipple {
 
 // How the number of Gaussians is governed.
 enum class Strategy {
-  kAdc,   // clone, split, prune, opacity reset. Kerbl et al., 2023
+  kAdc,   // clone, split, prune. Kerbl et al., 2023, with a penalty in place of its opacity resets
   kMcmc,  // relocation, growth to a cap, noise. Kheradmand et al., 2024
 };
 
@@ -33,20 +33,20 @@ struct TrainOptions {
   float log_scale_rate = 5e-3f, rotation_rate = 1e-3f, logit_opacity_rate = 2.5e-2f;
   float sh_base_rate = 2.5e-3f, sh_rest_rate = 1.25e-4f;
   bool visible_only = false;  // Adam leaves alone what a view does not show
-  float opacity_penalty = 0, scale_penalty = 0;
+  float opacity_penalty = 2e-3f, scale_penalty = 0;
 
   float start_opacity = 0.1f, start_scale = 1;  // the latter times the distance of the nearest points
 
   int refine_from = 500, refine_until = 15'000, refine_every = 100;
   std::size_t max_gaussians = 0;  // 0: as many as the strategy wants
-  float prune_opacity = 0.005f;
+  float prune_opacity = 0.05f;
 
   // kAdc
   float grow_gradient = 2e-4f;      // mean length of dL_dmean, in half picture sizes, from which on to grow
-  bool absolute_gradients = false;  // of gradients without their signs; customary with grow_gradient = 8e-4
+  bool absolute_gradients = false;  // of gradients without their signs
   float clone_scale = 0.01f;        // up to this size cloned, above split
-  float prune_scale = 0.1f;         // larger ones are pruned, after some time; 0: never
-  int reset_every = 3'000;          // opacities; 0: never
+  float prune_scale = 0;            // larger ones are pruned, after some time; 0: never
+  int reset_every = 0;              // opacities; 0: never
   float reset_opacity = 0.01f;
 
   // kMcmc
@@ -56,7 +56,7 @@ struct TrainOptions {
   std::size_t max_photo_bytes = std::size_t{4} << 30;
 };
 
-// The customary values of a strategy, where they differ from those above.
-TrainOptions default_train_options(Strategy strategy);
+// The values of a strategy, where they differ from those above: those of absolute gradients are larger.
+TrainOptions default_train_options(Strategy strategy, bool absolute_gradients = false);
 
 }  // namespace stipple

@@ -17,16 +17,32 @@ namespace {
 using M = Math<float>;
 constexpr std::uint32_t kNone = Backend::kNoRow;
 
-TEST(Schedule, NothingIsResetOrPrunedWhereThatIsOff) {
+TEST(Schedule, ResetsAndPruningOfTheLargeAreThereForThoseWhoAsk) {
   TrainOptions o;
-  o.reset_every = 0;
   EXPECT_FALSE(Schedule(o, 1.0f).resets_opacity_at(3'000));
-  EXPECT_TRUE(Schedule(o, 1.0f).prunes_large_at(3'100));
-  o.prune_scale = 0;
   EXPECT_FALSE(Schedule(o, 1.0f).prunes_large_at(3'100));
+  o.reset_every = 3'000;
+  EXPECT_TRUE(Schedule(o, 1.0f).resets_opacity_at(3'000));
+  EXPECT_FALSE(Schedule(o, 1.0f).resets_opacity_at(15'000));
+  EXPECT_FALSE(Schedule(o, 1.0f).prunes_large_at(3'100));
+  o.prune_scale = 0.1f;
+  EXPECT_FALSE(Schedule(o, 1.0f).prunes_large_at(3'000));
+  EXPECT_TRUE(Schedule(o, 1.0f).prunes_large_at(3'100));
 }
 
-TEST(Schedule, DefaultsAreTheCustomaryOnes) {
+TEST(Schedule, StrategiesHaveTheirOwnDefaults) {
+  const TrainOptions adc = default_train_options(Strategy::kAdc);
+  EXPECT_FLOAT_EQ(adc.prune_opacity, 0.05f);
+  EXPECT_FLOAT_EQ(adc.opacity_penalty, 2e-3f);
+  EXPECT_FLOAT_EQ(adc.grow_gradient, 2e-4f);
+  EXPECT_FLOAT_EQ(default_train_options(Strategy::kAdc, true).grow_gradient, 8e-4f);
+  const TrainOptions mcmc = default_train_options(Strategy::kMcmc);  // as its authors have them
+  EXPECT_FLOAT_EQ(mcmc.prune_opacity, 0.005f);
+  EXPECT_FLOAT_EQ(mcmc.opacity_penalty, 0.01f);
+  EXPECT_FLOAT_EQ(mcmc.scale_penalty, 0.01f);
+}
+
+TEST(Schedule, TimesAndRatesAreTheCustomaryOnes) {
   const TrainOptions o;
   const Schedule s(o, 2.0f);
   EXPECT_EQ(s.last_step(), 30'000);
@@ -39,10 +55,6 @@ TEST(Schedule, DefaultsAreTheCustomaryOnes) {
   EXPECT_FALSE(s.sorts_at(700));
   EXPECT_TRUE(s.sorts_at(1'600));
   EXPECT_FALSE(s.sorts_at(15'600));  // nothing is refined any more
-  EXPECT_TRUE(s.resets_opacity_at(3'000));
-  EXPECT_FALSE(s.resets_opacity_at(15'000));
-  EXPECT_FALSE(s.prunes_large_at(3'000));
-  EXPECT_TRUE(s.prunes_large_at(3'100));
   EXPECT_EQ(s.sh_degree_at(999), 0);
   EXPECT_EQ(s.sh_degree_at(1'000), 1);
   EXPECT_EQ(s.sh_degree_at(30'000), 3);
@@ -60,6 +72,7 @@ TEST(Schedule, DefaultsAreTheCustomaryOnes) {
 TEST(Schedule, EverythingIsStretchedWithTheSteps) {
   TrainOptions o;
   o.steps = 3'000;
+  o.reset_every = 3'000;
   const Schedule s(o, 1.0f);
   EXPECT_TRUE(s.refines_at(100));
   EXPECT_FALSE(s.refines_at(50));
@@ -109,25 +122,27 @@ struct Crowd {
 
 TEST(Adc, ClonesSmallSplitsLargePrunesFaintAndHuge) {
   Crowd c;
-  c.add(0.005f, 0.5f, 1e-3f);    // 0: cloned
-  c.add(0.05f, 0.5f, 1e-3f);     // 1: split
-  c.add(0.05f, 0.5f, 1e-5f);     // 2: stays
-  c.add(0.005f, 0.004f, 1e-3f);  // 3: faint
-  c.add(0.3f, 0.5f, 1e-5f);      // 4: huge
+  c.add(0.005f, 0.5f, 1e-3f);   // 0: cloned
+  c.add(0.05f, 0.5f, 1e-3f);    // 1: split
+  c.add(0.05f, 0.5f, 1e-5f);    // 2: stays
+  c.add(0.005f, 0.02f, 1e-3f);  // 3: faint
+  c.add(0.3f, 0.5f, 1e-5f);     // 4: huge
   c.in.statistics.push_back({0, 0});
   c.in.mean.push_back({9, 9, 9});  // 5: never seen, stays
   c.in.log_scale.push_back({-4, -4, -4});
   c.in.rotation.push_back({1, 0, 0, 0});
   c.in.logit_opacity.push_back(0);
+  TrainOptions o;
+  o.prune_scale = 0.1f;
   Random random(1);
-  DensityPlan plan = plan_adc(c.in, {}, 1.0f, true, random);
+  DensityPlan plan = plan_adc(c.in, o, 1.0f, true, random);
   EXPECT_EQ(plan.source, (std::vector<std::uint32_t>{0, 0, 1, 1, 2, 5}));
   EXPECT_EQ(plan.moment_source, (std::vector<std::uint32_t>{0, kNone, kNone, kNone, 2, 5}));
   EXPECT_EQ(plan.mean[0], plan.mean[1]);
   EXPECT_NE(plan.mean[2], plan.mean[3]);
   EXPECT_NEAR(std::exp(plan.log_scale[2].x), 0.05 / 1.6, 1e-6);
   EXPECT_EQ(plan.logit_opacity[2], 0);
-  plan = plan_adc(c.in, {}, 1.0f, false, random);  // before the first reset huge ones stay
+  plan = plan_adc(c.in, o, 1.0f, false, random);  // early in a run huge ones stay
   EXPECT_EQ(plan.size(), 7u);
 }
 

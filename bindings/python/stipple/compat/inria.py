@@ -51,7 +51,7 @@ class GaussianRasterizer(torch.nn.Module):
         """Which points lie in front of the camera, beyond the near plane."""
         check_shape("positions", positions.shape, ("N", 3))
         with torch.no_grad():
-            view = self.raster_settings.viewmatrix
+            view = self.raster_settings.viewmatrix.to(positions.device)
             return positions @ view[:3, 2] + view[3, 2] > NEAR_PLANE
 
     def forward(

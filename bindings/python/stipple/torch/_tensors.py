@@ -2,7 +2,7 @@
 """What is asked of tensors, and where they are."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, List, Optional, Sequence
 
 import numpy as np
 import torch
@@ -60,11 +60,9 @@ def stream_of(tensor: torch.Tensor) -> int:
 
 
 def as_arrays(*tensors: torch.Tensor) -> List[np.ndarray]:
-    """Small tensors as arrays. Each copy off a GPU waits for it, so that those of one device go in one."""
-    arrays: Dict[int, np.ndarray] = {}
-    for device in {t.device for t in tensors}:
-        there = [i for i, t in enumerate(tensors) if t.device == device]
-        flat = torch.cat([tensors[i].detach().reshape(-1) for i in there]).cpu().numpy()
-        parts = np.split(flat, np.cumsum([tensors[i].numel() for i in there])[:-1])
-        arrays.update({i: part.reshape(tensors[i].shape) for i, part in zip(there, parts)})
-    return [arrays[i] for i in range(len(tensors))]
+    """Small tensors as arrays. Each copy off a GPU waits for it, so that all of them go in one."""
+    away = [t for t in tensors if t.device.type != "cpu"]
+    if away:
+        flat = torch.cat([t.detach().reshape(-1) for t in away]).cpu()
+        fetched = iter(flat.split([t.numel() for t in away]))
+    return [(t.detach() if t.device.type == "cpu" else next(fetched).view(t.shape)).numpy() for t in tensors]
