@@ -47,7 +47,7 @@ run_tests() {
 
 # Every kernel runs in these, on little: the tools make them a hundred times slower.
 steps='TrainStepTest.IsItsStages/cuda:TrainStepTest.NothingToSeeChangesNothing/cuda'
-stages='BackendTest.NothingToDrawGivesTheBackground/cuda:BackendTest.PrecomputedColors*/cuda:BackendTest.Gather*/cuda'
+stages='BackendTest.NothingToDrawGivesTheBackground/cuda:BackendTest.PrecomputedColors*/cuda:TrainingStagesTest.Gather*/cuda'
 sanitize() {
   local tool filter
   if ! command -v compute-sanitizer >/dev/null; then row "compute-sanitizer" "not installed, left out"; return; fi

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "stipple/io/image_file.h"
 #include "stipple/io/test_folder.h"
 #include "stipple/scene/save_scene.h"
+#include "stipple/scene/scene.h"
 
 namespace stipple {
 
@@ -59,6 +61,27 @@ inline void save_test_scene(const std::filesystem::path& folder,
   std::filesystem::create_directories(folder / "sparse/0");
   for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
   save_colmap(test_images(), test_points(), format, folder / "sparse/0");
+}
+
+// What load_scene says about a scene, a line each; the folder's own name is left out.
+inline std::string problems_of(const TestFolder& folder, const SceneOptions& options = {}) {
+  std::string text;
+  const std::string error = error_of([&] {
+    for (const SceneProblem& p : load_scene(folder.path(), options).problems)
+      text += p.what + "\n" + p.advice + "\n";
+  });
+  if (!error.empty()) text += error + "\n";
+  for (std::size_t at; (at = text.find(folder.path().string())) != text.npos;)
+    text.replace(at, folder.path().string().size(), "scene");
+  return text;
+}
+
+inline void replace_in(const std::filesystem::path& path, const std::string& from, const std::string& to) {
+  std::string text = read_file(path);
+  const std::size_t at = text.find(from);
+  ASSERT_NE(at, text.npos) << from;
+  text.replace(at, from.size(), to);
+  std::ofstream(path, std::ios::binary) << text;
 }
 
 }  // namespace stipple
