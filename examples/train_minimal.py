@@ -4,8 +4,8 @@
     train_minimal.py SCENE -o model.ply [--steps N] [--max-resolution PX] [--device cpu|cuda] [--seed N]
 
 Density control is that of Kerbl et al., "3D Gaussian Splatting for Real-Time Radiance Field Rendering", 2023, with a
-small penalty on opacities in place of its resets. Masks are not looked at. stipple.Trainer has all of this, is faster,
-and can be interrupted.
+small penalty on opacities in place of its resets, and without the pruning of large Gaussians. Masks are not looked at.
+stipple.Trainer has all of this, is faster, and can be interrupted.
 """
 from __future__ import annotations
 

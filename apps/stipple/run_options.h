@@ -18,7 +18,7 @@ struct GivenOptions {
 
 void add_run_options(CLI::App& command, GivenOptions& given);
 
-// The strategy's customary values, over them the preset's, then the file's, then what was given. Throws Error
+// The strategy's own values, over them the preset's, then the file's, then what was given. Throws Error
 // naming the option that makes no sense.
 RunSettings resolve(const GivenOptions& given);
 

@@ -2,6 +2,7 @@
 """Sentences for arguments that are not what they should be."""
 from __future__ import annotations
 
+import math
 from typing import Any, Sequence
 
 import numpy as np
@@ -59,6 +60,14 @@ def real_number(name: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, not {value!r}") from None
+
+
+def finite_number(name: str, value: Any) -> float:
+    """One number that is neither infinite nor none."""
+    number = real_number(name, value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, not {number}")
+    return number
 
 
 def picture_array(name: str, value: Any) -> np.ndarray:

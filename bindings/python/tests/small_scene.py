@@ -12,6 +12,7 @@ from conftest import cloud
 import stipple
 
 WIDTH, HEIGHT, FOCAL = 48, 40, 55.0
+CENTER = (WIDTH / 2, HEIGHT / 2 + 1)  # not quite the middle, so that it matters
 
 
 def small_model() -> stipple.Gaussians:
@@ -41,11 +42,11 @@ def write_scene(model: stipple.Gaussians, folder: Path, view_count: int = 12) ->
     frames: List[Dict[str, Any]] = []
     for i in range(view_count):
         pose = world_from_camera(0.08 * (i - view_count / 2))
-        camera = stipple.Camera(np.linalg.inv(pose), FOCAL, FOCAL, WIDTH / 2, HEIGHT / 2, WIDTH, HEIGHT)
+        camera = stipple.Camera(np.linalg.inv(pose), FOCAL, FOCAL, *CENTER, WIDTH, HEIGHT)
         stipple.save_png(stipple.render(model, camera, backend="cpu").color, folder / f"{i:02}.png")
         looking_along_minus_z = pose @ np.diag([1, -1, -1, 1])
         frames.append({"file_path": f"{i:02}.png", "transform_matrix": looking_along_minus_z.tolist()})
     write_points(model.mean, folder / "points.ply")
-    intrinsics = {"w": WIDTH, "h": HEIGHT, "fl_x": FOCAL, "fl_y": FOCAL, "cx": WIDTH / 2, "cy": HEIGHT / 2}
+    intrinsics = {"w": WIDTH, "h": HEIGHT, "fl_x": FOCAL, "fl_y": FOCAL, "cx": CENTER[0], "cy": CENTER[1]}
     scene = {**intrinsics, "ply_file_path": "points.ply", "frames": frames}
     (folder / "transforms.json").write_text(json.dumps(scene))

@@ -68,15 +68,15 @@ def test_gradcheck_of_colors_and_covariances():
         return st.rasterize(means, None, None, opacities, rgb, *leaves[5:7], 24, 20, covariances=covariances,
                             backend="reference")
 
-    assert torch.autograd.gradcheck(lambda *a: outputs(*a)[:2], (leaves[0], leaves[3], colors, packed), eps=1e-6, atol=1e-5)
-    exact = outputs(leaves[0], leaves[3], colors, packed)
-    weighted_sum(exact).backward()
+    exact = (leaves[0], leaves[3], colors, packed)
+    assert torch.autograd.gradcheck(lambda *a: outputs(*a)[:2], exact, eps=1e-6, atol=1e-5)
+    weighted_sum(outputs(*exact)).backward()
     for device in torch_devices():
-        as_float = [t.detach().float().to(device).requires_grad_() for t in (leaves[0], leaves[3], colors, packed)]
+        as_float = [t.detach().float().to(device).requires_grad_() for t in exact]
         pose, K = leaves[5].detach().float(), leaves[6].detach().float()
         rough = st.rasterize(as_float[0], None, None, *as_float[1:3], pose, K, 24, 20, covariances=as_float[3])
         weighted_sum(rough).backward()
-        for a, b in zip(as_float, (leaves[0], leaves[3], colors, packed)):
+        for a, b in zip(as_float, exact):
             assert relative_error(a.grad, b.grad) < 1e-4
 
 
@@ -349,6 +349,8 @@ def test_ssim_loss(device):
     ({"K": torch.tensor([[30.0, 5, 12], [0, 30, 10], [0, 0, 1]])}, ValueError, "skew is not supported"),
     ({"absgrad": True, "backend": "reference"}, ValueError, "absgrad is not there"),
     ({"K": torch.diag(torch.tensor([0.0, 30, 1]))}, ValueError, "fx and fy must be more than 0"),
+    ({"K": torch.tensor([[30.0, 0, float("nan")], [0, 30, 10], [0, 0, 1]])}, ValueError, "cx must be finite, not nan"),
+    ({"K": torch.tensor([[float("inf"), 0, 12], [0, 30, 10], [0, 0, 1]])}, ValueError, "fx must be finite, not inf"),
     ({"background": torch.zeros(4)}, ValueError, "background must have the shape"),
     ({"width": 0}, ValueError, "width must be a whole number from 1"),
     ({"height": 2.5}, ValueError, "height must be a whole number"),

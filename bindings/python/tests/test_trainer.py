@@ -2,6 +2,8 @@
 """Training from Python gives what the command gives."""
 from __future__ import annotations
 
+import json
+import shutil
 import signal
 import threading
 
@@ -27,6 +29,16 @@ def test_the_scene_is_read(scene):
     assert view.camera.fx == pytest.approx(FOCAL) and len(scene.points.position) == 300
     rendered = stipple.render(small_model(), view.camera).color
     assert np.abs(rendered.clip(0, 1) - view.photo() / 255).max() < 2 / 255  # the camera is the one it was made with
+
+
+def test_a_scene_without_points_gets_some(scene, tmp_path):
+    shutil.copytree(scene.path, tmp_path / "scene")
+    path = tmp_path / "scene" / "transforms.json"
+    described = json.loads(path.read_text())
+    del described["ply_file_path"]
+    path.write_text(json.dumps(described))
+    found = stipple.load_scene(tmp_path / "scene", random_points=500)
+    assert found.has_random_points and len(found.points.position) == 500 and not scene.has_random_points
 
 
 def test_options_are_the_commands(scene):

@@ -17,9 +17,8 @@ void check(const RunSettings& o) {
   require(t.start_opacity > 0 && t.start_opacity < 1, "--start-opacity must lie between 0 and 1");
   require(t.reset_opacity > 0 && t.reset_opacity < 1, "--reset-opacity must lie between 0 and 1");
   require(t.reset_every == 0 || t.strategy != Strategy::kAdc || t.reset_opacity > t.prune_opacity,
-          "--reset-opacity must be more than --prune-opacity, or a reset would be the end of all Gaussians");
-  require(t.start_opacity > t.prune_opacity,
-          "--start-opacity must be more than --prune-opacity, or the first Gaussians would go at once");
+          "--reset-opacity must be more than --prune-opacity, or few Gaussians would outlive a reset; with "
+          "resets --prune-opacity 0.005 is customary");
   require(t.start_scale > 0, "--start-scale must be more than 0");
   require(t.mean_rate > 0 && t.final_mean_rate > 0, "--mean-rate and --final-mean-rate must be more than 0");
   require(t.growth >= 1, "--growth must be at least 1");

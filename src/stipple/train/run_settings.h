@@ -39,7 +39,8 @@ void for_each_scene_option(Options& o, F f) {
 template <class F, class Options>
 void for_each_run_option(Options& o, F f) {
   auto& t = o.train;
-  f("strategy", "Run", t.strategy, "adc (clone, split, prune) or mcmc (relocate, grow to a cap)");
+  f("strategy", "Run", t.strategy,
+    "adc (clone, split, prune) or mcmc (relocate, grow to a cap); defaults below are adc's");
   f("steps", "Run", t.steps, "all schedules are stretched to this many steps");
   f("stop-at", "Run", t.stop_at, "end at this step of the same schedules; 0: at --steps");
   f("seed", "Run", t.seed, "of everything random: the same seed gives the same model");

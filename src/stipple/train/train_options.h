@@ -56,7 +56,8 @@ struct TrainOptions {
   std::size_t max_photo_bytes = std::size_t{4} << 30;
 };
 
-// The values of a strategy, where they differ from those above: those of absolute gradients are larger.
+// A strategy's own values, where they differ from those above; absolute gradients are larger, and so is the
+// one from which on to grow.
 TrainOptions default_train_options(Strategy strategy, bool absolute_gradients = false);
 
 }  // namespace stipple

@@ -245,8 +245,8 @@ void Trainer::refine() {
                          : plan_adc(input, options_, extent_, schedule_.prunes_large_at(state_.step), random);
   if (plan.size() == 0)
     throw Error(
-        "every Gaussian was pruned; the cameras or photos of this scene cannot be right, see stipple "
-        "check");
+        "every Gaussian was pruned; either the cameras or photos of this scene are wrong, see stipple check, "
+        "or --prune-opacity or --opacity-penalty is too high");
   if (schedule_.sorts_at(state_.step)) sort_along_curve(plan);
   carry_out(backend_, plan, device_);
   state_.density_counter = random.counter();
