@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stipple.torch.rasterize costs over the library's own stages, forward and backward, on 165,000 Gaussians at 516x344.
+"""What stipple.torch.rasterize costs over the stages it calls, forward and backward: 165,000 Gaussians at 516x344.
 
     PYTHONPATH=build/release/python /usr/bin/python3 bench/python_overhead.py [ROUNDS]
 
