@@ -71,6 +71,12 @@ inline std::unique_ptr<Backend> make_test_backend(const std::string& test_name) 
   if (const std::string why = stipple::why_unusable(stipple::plain_name(name)); !why.empty()) \
   GTEST_SKIP() << (name) << ": " << why
 
+// A suite of tests that take such a name.
+class PerBackendTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { STIPPLE_SKIP_UNUSABLE(GetParam()); }
+};
+
 // For tests that hold a backend to the CPU's.
 inline std::vector<std::string> backends_besides_cpu() {
   std::vector<std::string> names = test_backend_names();

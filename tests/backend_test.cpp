@@ -18,9 +18,7 @@
 namespace stipple {
 namespace {
 
-class BackendTest : public testing::TestWithParam<std::string> {
-  void SetUp() override { STIPPLE_SKIP_UNUSABLE(GetParam()); }
-};
+class BackendTest : public PerBackendTest {};
 INSTANTIATE_TEST_SUITE_P(, BackendTest, testing::ValuesIn(test_backend_names()),
                          [](const auto& name) { return name.param; });
 

@@ -141,10 +141,7 @@ Result run_stages(Backend& backend, Exercise e, int count) {
   return {backend, outcome, t.state};
 }
 
-class TrainStepTest : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override { STIPPLE_SKIP_UNUSABLE(GetParam()); }
-};
+class TrainStepTest : public PerBackendTest {};
 INSTANTIATE_TEST_SUITE_P(, TrainStepTest, testing::ValuesIn(test_backend_names()),
                          [](const auto& name) { return name.param; });
 
@@ -239,10 +236,7 @@ TEST_P(TrainStepTest, NothingToSeeChangesNothing) {
   }
 }
 
-class GradientsTest : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override { STIPPLE_SKIP_UNUSABLE(GetParam()); }
-};
+class GradientsTest : public PerBackendTest {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GradientsTest);
 INSTANTIATE_TEST_SUITE_P(, GradientsTest, testing::ValuesIn(backends_besides_cpu()),
                          [](const auto& name) { return name.param; });

@@ -12,9 +12,7 @@
 namespace stipple {
 namespace {
 
-class TrainingStagesTest : public testing::TestWithParam<std::string> {
-  void SetUp() override { STIPPLE_SKIP_UNUSABLE(GetParam()); }
-};
+class TrainingStagesTest : public PerBackendTest {};
 INSTANTIATE_TEST_SUITE_P(, TrainingStagesTest, testing::ValuesIn(test_backend_names()),
                          [](const auto& name) { return name.param; });
 

@@ -75,20 +75,17 @@ DeviceGaussians to_device(Backend& backend, const HostGaussians& from);
 Gaussians to_host(const HostGaussians& from);  // a copy
 py::tuple to_numpy(const Gaussians& g);        // five arrays
 
-// Numbers as an array of a shape.
-template <class T>
-py::array_t<T> to_numpy(const std::vector<T>& values, std::vector<py::ssize_t> shape) {
-  py::array_t<T> array(std::move(shape));
-  std::copy(values.begin(), values.end(), array.mutable_data());
-  return array;
-}
-
-// Rows of one kind of number as such an array.
+// Rows of one kind of number as an array of that shape.
 template <class Number, class Row>
 py::array_t<Number> rows_to_numpy(const std::vector<Row>& rows, std::vector<py::ssize_t> shape) {
   py::array_t<Number> array(std::move(shape));
   std::copy_n(reinterpret_cast<const Number*>(rows.data()), array.size(), array.mutable_data());
   return array;
+}
+
+template <class T>
+py::array_t<T> to_numpy(const std::vector<T>& values, std::vector<py::ssize_t> shape) {
+  return rows_to_numpy<T>(values, std::move(shape));
 }
 
 // A camera as Python has it: 3 x 4 numbers of camera_from_world, row by row.

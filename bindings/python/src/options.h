@@ -23,14 +23,19 @@ inline std::string option_text(const py::handle& value) {
   return py::str(value).cast<std::string>();
 }
 
+inline std::string python_name(const char* flag) {
+  std::string name = flag;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 // Takes what is given; for_each calls its argument with (flag, group, value, help) for every option there is.
 // TypeError for a name that is none of theirs.
 template <class ForEach>
 void take_options(const py::dict& given, ForEach for_each) {
   std::set<std::string> known;
   for_each([&](const char* flag, const char*, auto& value, const char*) {
-    std::string name = flag;
-    std::replace(name.begin(), name.end(), '-', '_');
+    const std::string name = python_name(flag);
     known.insert(name);
     if (!given.contains(name.c_str())) return;
     if (const auto complaint = parse_option(option_text(given[name.c_str()]), value))

@@ -143,12 +143,10 @@ void bind_rasterization(py::module_& module) {
       .def("backward", [](Rasterization& r, Address dL_dcolor, Address dL_dalpha, Address dL_ddepth,
                           Address dL_dsplat, Address absolute, const Addresses& gradients, bool wants_camera,
                           bool wants_background, Address stream) {
-        Rasterization::Outcome outcome;
-        {
-          const py::gil_scoped_release no_lock;
-          outcome = r.backward(dL_dcolor, dL_dalpha, dL_ddepth, dL_dsplat, absolute, gradients, wants_camera,
-                               wants_background, stream);
-        }
+        const Rasterization::Outcome outcome = without_lock([&] {
+          return r.backward(dL_dcolor, dL_dalpha, dL_ddepth, dL_dsplat, absolute, gradients, wants_camera,
+                            wants_background, stream);
+        });
         const Vec3f b = outcome.background;
         const CameraGradient& c = outcome.camera;
         return py::make_tuple(camera_numbers(c.camera_from_world.rotation, c.camera_from_world.translation,

@@ -43,6 +43,12 @@ void bind_scene(py::module_& module) {
         for (const SceneProblem& p : s.problems) found.emplace_back(p.what, p.advice);
         return found;
       });
+  std::vector<std::string> names;
+  SceneOptions standard;
+  for_each_scene_option(standard, [&](const char* flag, const char*, const auto&, const char*) {
+    names.push_back(python_name(flag));
+  });
+  module.attr("SCENE_OPTIONS") = names;
   module.def("load_scene", [](const std::filesystem::path& path, const py::dict& given) {
     SceneOptions options;
     take_options(given, [&](auto f) { for_each_scene_option(options, f); });

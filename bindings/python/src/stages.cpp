@@ -82,16 +82,12 @@ void def_array(py::class_<Class>& bound, const char* name, py::ssize_t columns, 
   bound.def_property(
       name,
       [columns, get](Class& c) {
-        std::vector<T> values;
-        {
-          const py::gil_scoped_release no_lock;
-          values = c.backend->use([&](Backend& b) { return get(c.value).download(b); });
-        }
+        const std::vector<T> values = without_lock(
+            [&] { return c.backend->use([&](Backend& b) { return get(c.value).download(b); }); });
         const auto numbers = static_cast<py::ssize_t>(values.size() * sizeof(T) / sizeof(Number));
-        py::array_t<Number> out(columns == 0 ? std::vector<py::ssize_t>{numbers}
-                                             : std::vector<py::ssize_t>{numbers / columns, columns});
-        std::copy_n(reinterpret_cast<const Number*>(values.data()), numbers, out.mutable_data());
-        return out;
+        return rows_to_numpy<Number>(values, columns == 0
+                                                 ? std::vector<py::ssize_t>{numbers}
+                                                 : std::vector<py::ssize_t>{numbers / columns, columns});
       },
       [name, columns, get, check](Class& c, const py::array& given) {
         auto& array = get(c.value);
@@ -123,16 +119,14 @@ py::tuple stage_loss(const OnFrame& frame, const HostValues<std::uint8_t>& targe
   OnFrameGradient gradient(frame);
   const std::span<const std::uint8_t> color(target.data(), static_cast<std::size_t>(target.size()));
   const std::span<const float> weights(weight.data(), static_cast<std::size_t>(weight.size()));
-  LossValue value;
-  {
-    const py::gil_scoped_release no_lock;
-    value = frame.backend->use([&](Backend& b) {
+  const LossValue value = without_lock([&] {
+    return frame.backend->use([&](Backend& b) {
       LossTarget t;
       t.color.upload(b, color);
       if (!weights.empty()) t.weight.upload(b, weights);
       return b.loss(frame.value, t, ssim_weight, gradient.value);
     });
-  }
+  });
   return py::make_tuple(value.total, value.mean_squared_error, std::move(gradient));
 }
 
@@ -197,17 +191,15 @@ py::tuple stage_project_backward(const HostGaussians& gaussians, const View& vie
   check_origin("dL_dsplat", dL_dsplat, projection);
   check_count("gaussians", gaussians.count, projection);
   CameraGradient camera;
-  Gaussians gradients;
-  {
-    const py::gil_scoped_release no_lock;
-    gradients = projection.backend->use([&](Backend& b) {
+  const Gaussians gradients = without_lock([&] {
+    return projection.backend->use([&](Backend& b) {
       DeviceGaussians out;
       Precomputed none;
       b.project_backward(to_device(b, gaussians), {}, view, projection.value, dL_dsplat.value, out, none,
                          &camera);
       return download(b, out);
     });
-  }
+  });
   return py::make_tuple(to_numpy(gradients), camera_numbers(camera.camera_from_world.rotation,
                                                             camera.camera_from_world.translation,
                                                             camera.focal_px, camera.center_px));
@@ -236,10 +228,8 @@ py::tuple stage_optimize(const HostGaussians& gaussians, const HostGaussians& gr
                       .sh_rest = rates[5],
                       .step = step,
                       .visible_only = visible_only};
-  Gaussians after;
-  {
-    const py::gil_scoped_release no_lock;
-    after = projection.backend->use([&](Backend& b) {
+  return to_numpy(without_lock([&] {
+    return projection.backend->use([&](Backend& b) {
       // Copies, since Adam writes to them and reads whole vectors at their ends.
       DeviceGaussians g = upload(b, to_host(gaussians));
       const DeviceGaussians d = upload(b, to_host(gradients));
@@ -248,8 +238,7 @@ py::tuple stage_optimize(const HostGaussians& gaussians, const HostGaussians& gr
       b.optimize(g, d, projection.value, moments.value, options);
       return download(b, g);
     });
-  }
-  return to_numpy(after);
+  }));
 }
 
 void bind_objects(py::module_& module) {

@@ -11,10 +11,6 @@ from .camera import Camera
 from .gaussians import Path
 
 
-#: What load_scene takes, and Trainer with a path.
-SCENE_OPTIONS = ("max_resolution", "downscale", "images", "alpha", "random_points")
-
-
 class View:
     """One photograph: its name, its camera, and whether it is held out for tests."""
 

@@ -6,7 +6,7 @@ from typing import Any, Callable, List, NamedTuple, Optional, Union
 
 from . import _stipple
 from .gaussians import Gaussians, Path
-from .scene import SCENE_OPTIONS, Scene, load_scene
+from .scene import Scene, load_scene
 
 StepReport = _stipple.StepReport
 
@@ -31,7 +31,7 @@ class Trainer:
         if isinstance(scene, Scene):
             self.scene = scene
         else:
-            of_photos = {name: options.pop(name) for name in SCENE_OPTIONS if name in options}
+            of_photos = {name: options.pop(name) for name in _stipple.SCENE_OPTIONS if name in options}
             self.scene = load_scene(scene, **of_photos)
         self._inner = _stipple.Trainer(self.scene._inner, options)
 
