@@ -243,7 +243,7 @@ struct Scene {
   CudaBackend backend;
   View view;
   DeviceGaussians gaussians;
-  TrainBuffers b;
+  Pass b;
 
   Scene(const BenchScene& scene, bool deterministic)
       : backend({.deterministic = deterministic}), view(bench_view(scene)) {
@@ -253,14 +253,12 @@ struct Scene {
     for (auto& v : picture) v = static_cast<std::uint8_t>(random.below(256));
     LossTarget target;
     target.color.upload(backend, picture);
-    backend.project(gaussians, {}, view, b.projection);
-    backend.bin(b.projection, view, b.bins);
-    backend.blend(b.projection, b.bins, view, b.frame);
-    backend.loss(b.frame, target, 0.2f, b.dL_dframe);
+    forward(backend, gaussians, {}, view, b);
+    backend.loss(target, {}, b);
   }
   double backward_ms() {
     return milliseconds([&] {
-      backend.blend_backward(b.projection, b.bins, view, b.frame, b.dL_dframe, b.dL_dsplat);
+      backend.blend_backward(view, {}, b);
       DeviceArray<std::uint32_t> one;
       one.resize_zero(backend, 1);
       one.download(backend);  // waits
@@ -275,7 +273,7 @@ void run(const BenchScene& bench) {
 
   // Buckets of every tile.
   const auto begin = used.b.bins.slot_begin_from_tile.download(used.backend);
-  const auto end = used.b.frame.slot_end_from_tile.download(used.backend);
+  const auto end = used.backend.own(used.b).chunks.slot_end_from_tile.download(used.backend);
   std::vector<std::uint32_t> bucket_begin(begin.size()), tile_from_bucket;
   for (std::size_t t = 0; t + 1 < begin.size(); ++t) {
     bucket_begin[t] = static_cast<std::uint32_t>(tile_from_bucket.size());

@@ -81,7 +81,7 @@ class TileCounter {
   const View& view_;
 };
 
-Counts count(Backend& backend, const BenchScene& scene, const View& view, const TrainBuffers& b) {
+Counts count(Backend& backend, const BenchScene& scene, const View& view, const Pass& b) {
   Counts c;
   const auto splats = b.projection.splat.download(backend);
   const auto slots = b.bins.gaussian_from_slot.download(backend);
@@ -155,18 +155,15 @@ double median(std::vector<double> values) {
 }
 
 void run(Backend& backend, const BenchScene& scene, int steps, double rate) {
-  const View view = bench_view(scene);
-  TrainState state;
-  state.gaussians = upload(backend, bench_gaussians(scene));
-  state.moments = {zeros_like(backend, state.gaussians), zeros_like(backend, state.gaussians)};
-  state.statistics.sum.resize_zero(backend, scene.count);
+  View view = bench_view(scene);
+  view.id = 0;
+  TrainState state = make_train_state(backend, bench_gaussians(scene));
   Random random(2);
   std::vector<std::uint8_t> picture(3ull * scene.width * scene.height);
   for (auto& v : picture) v = static_cast<std::uint8_t>(random.below(256));
   LossTarget target;
   target.color.upload(backend, picture);
   TrainStep what;
-  what.ssim_weight = 0.2f;
   what.adam = {.mean = 1e-9f,
                .log_scale = 1e-9f,
                .rotation = 1e-9f,
@@ -174,17 +171,18 @@ void run(Backend& backend, const BenchScene& scene, int steps, double rate) {
                .sh_base = 1e-9f,
                .sh_rest = 1e-9f};  // the scene must stay as it is
   TrainBuffers buffers;
-  for (int i = 0; i < 10; ++i) backend.train_step(state, view, target, what, buffers);
+  const TrainView one{view, &target};
+  for (int i = 0; i < 10; ++i) backend.train_step(state, {&one, 1}, what, buffers);
   std::vector<std::vector<double>> times(static_cast<std::size_t>(Stage::kCount));
   std::vector<double> whole;
   for (int i = 0; i < steps; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    const TrainOutcome outcome = backend.train_step(state, view, target, what, buffers);
+    const PassResult outcome = backend.train_step(state, {&one, 1}, what, buffers);
     whole.push_back(
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
     for (std::size_t s = 0; s < times.size(); ++s) times[s].push_back(outcome.ms[s]);
   }
-  const Counts c = count(backend, scene, view, buffers);
+  const Counts c = count(backend, scene, view, buffers.pass);
   std::printf(
       "# %s: %.0f visible, %.0f pairs, %.0f processed, %.1f contributions and %.2f patches a pixel, %.0f "
       "MiB\n",

@@ -33,27 +33,22 @@ class Timer {
 
 StepTime time_step(Backend& backend, const BenchScene& scene) {
   const View view = bench_view(scene);
-  DeviceGaussians gaussians = upload(backend, bench_gaussians(scene));
-  AdamMoments moments{zeros_like(backend, gaussians), zeros_like(backend, gaussians)};
+  TrainState state = make_train_state(backend, bench_gaussians(scene));
   LossTarget target;
   target.color.upload(backend, std::vector<std::uint8_t>(3ull * scene.width * scene.height, 128));
-  Projection projection;
-  TileBins bins;
-  Frame frame;
-  FrameGradient dL_dframe;
-  SplatGradient dL_dsplat;
+  Pass pass;
   StepTime best{1e9, 0, 0};
   for (int i = 0; i < kRepetitions; ++i) {
     StepTime t;
     Timer timer;
-    backend.project(gaussians, {}, view, projection);
-    backend.bin(projection, view, bins);
+    backend.project(state.gaussians, {}, view, pass);
+    backend.bin(view, pass);
     t.per_gaussian += timer.lap();
-    backend.blend(projection, bins, view, frame);
-    backend.loss(frame, target, 0.2f, dL_dframe);
-    backend.blend_backward(projection, bins, view, frame, dL_dframe, dL_dsplat);
+    backend.blend(view, pass);
+    backend.loss(target, {}, pass);
+    backend.blend_backward(view, {}, pass);
     t.per_pixel += timer.lap();
-    backend.project_backward_optimize(gaussians, view, projection, dL_dsplat, moments, {});
+    backend.project_backward_optimize(state, view, {}, {}, {}, pass);
     t.per_gaussian += timer.lap();
     t.total = t.per_pixel + t.per_gaussian;
     if (t.total < best.total) best = t;

@@ -22,8 +22,8 @@ class Workbench {
   Workbench(const std::string& backend, const BenchScene& scene)
       : backend_(make_backend(backend)), scene_(scene) {
     view_ = bench_view(scene);
-    gaussians_ = upload(*backend_, bench_gaussians(scene));
-    moments_ = {zeros_like(*backend_, gaussians_), zeros_like(*backend_, gaussians_)};
+    view_.id = 0;
+    state_ = make_train_state(*backend_, bench_gaussians(scene));
     Random random(2);
     std::vector<std::uint8_t> target(3ull * scene.width * scene.height);
     for (auto& v : target) v = static_cast<std::uint8_t>(random.below(256));
@@ -38,20 +38,18 @@ class Workbench {
     project_backward();  // for the gradients that optimize alone needs
   }
 
-  void project() { backend_->project(gaussians_, precomputed_, view_, projection_); }
-  void bin() { backend_->bin(projection_, view_, bins_); }
-  void blend() { backend_->blend(projection_, bins_, view_, frame_); }
-  void loss() { benchmark::DoNotOptimize(backend_->loss(frame_, target_, 0.2f, dL_dframe_)); }
-  void blend_backward() {
-    backend_->blend_backward(projection_, bins_, view_, frame_, dL_dframe_, dL_dsplat_);
-  }
+  void project() { backend_->project(state_.gaussians, {}, view_, pass_); }
+  void bin() { backend_->bin(view_, pass_); }
+  void blend() { backend_->blend(view_, pass_); }
+  void loss() { backend_->loss(target_, {}, pass_); }
+  void blend_backward() { backend_->blend_backward(view_, {}, pass_); }
   void project_backward() {
-    backend_->project_backward(gaussians_, precomputed_, view_, projection_, dL_dsplat_, dL_dgaussians_,
-                               dL_dprecomputed_, nullptr);
+    sum_.is_empty = true;
+    backend_->project_backward(state_.gaussians, {}, view_, {}, pass_, sum_);
   }
-  void optimize() { backend_->optimize(gaussians_, dL_dgaussians_, projection_, moments_, rates_); }
+  void optimize() { backend_->optimize(state_, sum_, rates_, {}, pass_); }
   void project_backward_optimize() {
-    backend_->project_backward_optimize(gaussians_, view_, projection_, dL_dsplat_, moments_, rates_);
+    backend_->project_backward_optimize(state_, view_, {}, rates_, {}, pass_);
   }
   void step() {
     project();
@@ -63,24 +61,24 @@ class Workbench {
   }
 
   void print_counts() const {
-    auto splats = projection_.splat.download(*backend_);
+    auto splats = pass_.projection.splat.download(*backend_);
     auto visible =
         std::count_if(splats.begin(), splats.end(), [](const auto& s) { return s.splat.opacity > 0; });
     std::printf("# %s: %zu Gaussians, %dx%d, %td visible, %zu instances, %zu pairs, %.0f MiB peak\n",
                 scene_.name.c_str(), scene_.count, scene_.width, scene_.height, visible,
-                bins_.gaussian_from_slot.size(), count_pairs(splats), peak_MiB());
+                pass_.bins.gaussian_from_slot.size(), count_pairs(splats), peak_MiB());
     std::fflush(stdout);
   }
 
  private:
   // How often a splat is blended into a pixel.
   std::size_t count_pairs(const std::vector<ProjectedSplat>& splats) const {
-    auto slots = bins_.gaussian_from_slot.download(*backend_);
-    auto begin = bins_.slot_begin_from_tile.download(*backend_);
+    auto slots = pass_.bins.gaussian_from_slot.download(*backend_);
+    auto begin = pass_.bins.slot_begin_from_tile.download(*backend_);
     std::atomic<std::size_t> pairs = 0;
     parallel_for(begin.size() - 1, [&](std::size_t tile) {
-      int x0 = static_cast<int>(tile % bins_.column_count) * 16,
-          y0 = static_cast<int>(tile / bins_.column_count) * 16;
+      int x0 = static_cast<int>(tile % pass_.bins.column_count) * 16,
+          y0 = static_cast<int>(tile / pass_.bins.column_count) * 16;
       std::size_t count = 0;
       for (int y = y0; y < std::min(y0 + 16, scene_.height); ++y)
         for (int x = x0; x < std::min(x0 + 16, scene_.width); ++x) {
@@ -111,16 +109,11 @@ class Workbench {
   std::unique_ptr<Backend> backend_;
   BenchScene scene_;
   View view_;
-  DeviceGaussians gaussians_, dL_dgaussians_;
-  AdamMoments moments_;
+  TrainState state_;
+  GradientSum sum_;
   AdamOptions rates_;
-  Precomputed precomputed_, dL_dprecomputed_;
   LossTarget target_;
-  Projection projection_;
-  TileBins bins_;
-  Frame frame_;
-  FrameGradient dL_dframe_;
-  SplatGradient dL_dsplat_;
+  Pass pass_;
 };
 
 // One at a time: the largest scene takes over a gigabyte.

@@ -140,11 +140,13 @@ double relative_difference(const std::vector<T>& a, const std::vector<T>& b) {
 #define STIPPLE_SKIP_UNORDERED(name) \
   if (!stipple::is_deterministic(name)) GTEST_SKIP() << "its order of sums was not asked to be fixed"
 
+// Gradients that a test wants to see, all of them.
+constexpr WantedGradients kAllGradients{.splats = true, .background = true, .camera = true};
+
 struct Gradients {
-  SplatGradient splat;
-  DeviceGaussians gaussians;
-  Precomputed precomputed;
+  GradientSum sum;
   CameraGradient camera;
+  Vec3f background{0, 0, 0};
 };
 
 // A whole frame on a backend, kept so that tests can look at any stage.
@@ -152,9 +154,11 @@ struct Rendering {
   std::unique_ptr<Backend> backend;
   DeviceGaussians gaussians;
   Precomputed precomputed;
-  Projection projection;
-  TileBins bins;
-  Frame frame;
+  Pass pass;
+  // What the stages left, by the names that most tests look at.
+  Projection& projection = pass.projection;
+  TileBins& bins = pass.bins;
+  Frame& frame = pass.frame;
 
   Rendering(const std::string& name, const Gaussians& g, const View& view)
       : backend(make_test_backend(name)) {
@@ -169,17 +173,38 @@ struct Rendering {
     precomputed.covariance.upload(*backend, covariance);
     render(view);
   }
-  void backward(const View& view, const FrameGradient& dL_dframe, Gradients& out) {
-    out.splat.wants_background = true;
-    backend->blend_backward(projection, bins, view, frame, dL_dframe, out.splat);
-    backend->project_backward(gaussians, precomputed, view, projection, out.splat, out.gaussians,
-                              out.precomputed, &out.camera);
+  Rendering(const Rendering&) = delete;
+  Rendering& operator=(const Rendering&) = delete;
+
+  void render(const View& view) { forward(*backend, gaussians, precomputed, view, pass); }
+
+  // The gradients of the splats alone, in pass.dL_dsplat.
+  void blend_backward(const View& view, FrameGradient dL_dframe, WantedGradients wanted = {}) {
+    pass.dL_dframe = std::move(dL_dframe);
+    backend->blend_backward(view, wanted, pass);
   }
-  void render(const View& view) {
-    backend->project(gaussians, precomputed, view, projection);
-    backend->bin(projection, view, bins);
-    backend->blend(projection, bins, view, frame);
+  void backward(const View& view, FrameGradient dL_dframe, Gradients& out) {
+    blend_backward(view, std::move(dL_dframe), kAllGradients);
+    backend->project_backward(gaussians, precomputed, view, kAllGradients, pass, out.sum);
+    const PassResult result = backend->read(pass);
+    out.camera = result.views.back().camera;
+    out.background = result.views.back().background;
   }
 };
+
+// A view's whole step, with a pass of its own unless it is given one.
+inline PassResult step_on(Backend& backend, TrainState& state, const View& view, const LossTarget& target,
+                          const TrainStep& step, TrainBuffers& buffers) {
+  const TrainView one{view, &target};
+  return backend.train_step(state, {&one, 1}, step, buffers);
+}
+
+// Rates at which a few steps change everything, and nothing much.
+constexpr AdamOptions kTestRates{.mean = 1e-3f,
+                                 .log_scale = 5e-3f,
+                                 .rotation = 1e-3f,
+                                 .logit_opacity = 0.05f,
+                                 .sh_base = 2.5e-3f,
+                                 .sh_rest = 1e-4f};
 
 }  // namespace stipple

@@ -40,13 +40,13 @@ struct Everything {
 Everything everything(Rendering& run, const View& view) {
   FrameGradient dL = random_gradient(*run.backend, view);
   Gradients g;
-  run.backward(view, dL, g);
+  run.backward(view, std::move(dL), g);
   return {run.frame.color.download(*run.backend),
           run.frame.transmittance.download(*run.backend),
           run.frame.depth.download(*run.backend),
-          download(*run.backend, g.gaussians),
+          download(*run.backend, g.sum.gaussians),
           g.camera,
-          g.splat.background};
+          g.background};
 }
 
 void expect_same_bits(const Everything& a, const Everything& b) {
@@ -153,8 +153,8 @@ TEST_P(BackendTest, ActivatedValuesReplaceTheStored) {
   Gradients by_stored, by_direct;
   stored.backward(view, random_gradient(*stored.backend, view, false), by_stored);
   direct.backward(view, random_gradient(*direct.backend, view, false), by_direct);
-  const Gaussians expected = download(*stored.backend, by_stored.gaussians),
-                  ours = download(*direct.backend, by_direct.gaussians);
+  const Gaussians expected = download(*stored.backend, by_stored.sum.gaussians),
+                  ours = download(*direct.backend, by_direct.sum.gaussians);
   double error = 0, norm = 0;
   const auto compare = [&](float value, float by_activation, float wanted) {
     const double d = static_cast<double>(value * by_activation - wanted);
@@ -188,12 +188,12 @@ TEST_P(BackendTest, PrecomputedColorsAndCovariancesReplaceTheComputed) {
   }
   Rendering run(GetParam(), g, color, covariance, view);
   FrameGradient dL = random_gradient(*run.backend, view, false);
+  const std::vector<float> dL_dcolor = dL.color.download(*run.backend);
   Gradients ours;
-  run.backward(view, dL, ours);
+  run.backward(view, std::move(dL), ours);
 
   Picture picture = reference_render(reference), dL_dpicture;
   auto rendered = run.frame.color.download(*run.backend);
-  auto dL_dcolor = dL.color.download(*run.backend);
   std::size_t n = picture.alpha.size();
   for (std::size_t i = 0; i < n; ++i) {
     ASSERT_NEAR(rendered[i], picture.channels[i].x, 1e-4);
@@ -210,9 +210,9 @@ TEST_P(BackendTest, PrecomputedColorsAndCovariancesReplaceTheComputed) {
     EXPECT_LE(std::sqrt(error), 1e-3 * std::sqrt(norm)) << name;
     EXPECT_GT(norm, 0) << name;
   };
-  auto dL_dgiven_color = ours.precomputed.color.download(*run.backend);
-  auto dL_dgiven_covariance = ours.precomputed.covariance.download(*run.backend);
-  Gaussians gradient = download(*run.backend, ours.gaussians);
+  auto dL_dgiven_color = ours.sum.precomputed.color.download(*run.backend);
+  auto dL_dgiven_covariance = ours.sum.precomputed.covariance.download(*run.backend);
+  Gaussians gradient = download(*run.backend, ours.sum.gaussians);
   expect_close(floats(dL_dgiven_color), &expected.color[0].x, 3 * g.size(), "color");
   expect_close(floats(dL_dgiven_covariance), &expected.covariance[0].xx, 6 * g.size(), "covariance");
   expect_close(floats(gradient.mean), &expected.mean[0].x, 3 * g.size(), "mean");
@@ -226,21 +226,17 @@ TEST_P(BackendTest, AbsoluteGradientsAreTheSumOverPixels) {
   Gaussians g = random_cloud(30, 0, 47, {.spread = 0.5f});
   View view{looking_down_z(20, 17, 15), {}};
   Rendering run(GetParam(), g, view);
-  FrameGradient dL = random_gradient(*run.backend, view, false);
-  SplatGradient whole;
-  whole.wants_absolute = true;
-  run.backend->blend_backward(run.projection, run.bins, view, run.frame, dL, whole);
-  const std::vector<Vec2f> absolute = whole.absolute_mean_px.download(*run.backend);
+  run.blend_backward(view, random_gradient(*run.backend, view, false), {.absolute_mean = true});
+  const std::vector<Vec2f> absolute = run.pass.dL_dsplat.absolute_mean_px.download(*run.backend);
   ASSERT_EQ(absolute.size(), g.size());
-  const std::vector<float> all = dL.color.download(*run.backend);
+  const std::vector<float> all = run.pass.dL_dframe.color.download(*run.backend);
   std::vector<Vec3<double>> expected(g.size(), {0, 0, 0});
   for (std::size_t pixel = 0; pixel < 20 * 17; ++pixel) {
     std::vector<float> one(all.size(), 0.0f);
     for (std::size_t c = 0; c < 3; ++c) one[c * 20 * 17 + pixel] = all[c * 20 * 17 + pixel];
-    dL.color.upload(*run.backend, one);
-    SplatGradient part;
-    run.backend->blend_backward(run.projection, run.bins, view, run.frame, dL, part);
-    const std::vector<Splat> splats = part.splat.download(*run.backend);
+    run.pass.dL_dframe.color.upload(*run.backend, one);
+    run.backend->blend_backward(view, {}, run.pass);
+    const std::vector<Splat> splats = run.pass.dL_dsplat.splat.download(*run.backend);
     for (std::size_t i = 0; i < g.size(); ++i) {
       expected[i].x += std::abs(static_cast<double>(splats[i].mean_px.x));
       expected[i].y += std::abs(static_cast<double>(splats[i].mean_px.y));
@@ -264,23 +260,17 @@ TEST_P(BackendTest, TheSameBitsForAnyNumberOfThreads) {
     result = everything(run, view);
     LossTarget target;
     target.color.upload(*run.backend, random_picture(view.camera, 51));
-    AdamMoments moments{zeros_like(*run.backend, run.gaussians), zeros_like(*run.backend, run.gaussians)};
-    for (int step = 1; step <= 3; ++step) {
-      run.render(view);
-      FrameGradient dL;
-      run.backend->loss(run.frame, target, 0.2f, dL);
-      Gradients gradients;
-      run.backward(view, dL, gradients);
-      AdamOptions o{.mean = 1e-3f,
-                    .log_scale = 5e-3f,
-                    .rotation = 1e-3f,
-                    .logit_opacity = 0.05f,
-                    .sh_base = 2.5e-3f,
-                    .sh_rest = 1e-4f,
-                    .step = step};
-      run.backend->optimize(run.gaussians, gradients.gaussians, run.projection, moments, o);
+    TrainState state = make_train_state(*run.backend, g);
+    AdamOptions o = kTestRates;
+    for (o.step = 1; o.step <= 3; ++o.step) {
+      forward(*run.backend, state.gaussians, {}, view, run.pass);
+      run.backend->loss(target, {}, run.pass);
+      run.backend->blend_backward(view, {}, run.pass);
+      GradientSum sum;
+      run.backend->project_backward(state.gaussians, {}, view, {}, run.pass, sum);
+      run.backend->optimize(state, sum, o, {}, run.pass);
     }
-    trained = download(*run.backend, run.gaussians);
+    trained = download(*run.backend, state.gaussians);
   };
   Everything one, again;
   Gaussians trained_by_one, trained_again;
@@ -386,10 +376,9 @@ TEST_P(BackendTest, ThreeMillionGaussiansWork) {
   Gaussians g = random_cloud(count, 0, 71, {.spread = 3, .log_scale = -6});
   View view{looking_down_z(1920, 1080, 1200), {}};
   Rendering run(GetParam(), g, view);
-  FrameGradient dL = random_gradient(*run.backend, view, false);
   Gradients gradients;
-  run.backward(view, dL, gradients);
-  Gaussians gradient = download(*run.backend, gradients.gaussians);
+  run.backward(view, random_gradient(*run.backend, view, false), gradients);
+  Gaussians gradient = download(*run.backend, gradients.sum.gaussians);
   EXPECT_TRUE(all_finite(run.frame.color.download(*run.backend)));
   EXPECT_TRUE(all_finite(gradient.mean));
   // The last ones count as much as the first: no index has overflowed on the way to them.

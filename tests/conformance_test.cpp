@@ -60,37 +60,22 @@ TEST_P(Conformance, Project) {
   EXPECT_LE(static_cast<double>(differ), 1e-3 * static_cast<double>(ours.size()));
 }
 
-// Tiles list what is drawn in them, nearest first; where pairs are kept apart, each has its own emission.
+// Tiles list what is drawn in them, nearest first.
 TEST_P(Conformance, Bin) {
   const auto& [name, gaussians, view] = scene();
   Rendering run(backend(), gaussians, view);
   auto splats = run.projection.splat.download(*run.backend);
   auto slots = run.bins.gaussian_from_slot.download(*run.backend);
   auto slot_begin = run.bins.slot_begin_from_tile.download(*run.backend);
-  auto emission = run.bins.emission_from_slot.download(*run.backend);
-  auto emissions = run.bins.emissions_from_gaussian.download(*run.backend);
   int columns = (view.camera.width_px + 15) / 16, rows = (view.camera.height_px + 15) / 16;
   ASSERT_EQ(slot_begin.size(), static_cast<std::size_t>(columns * rows + 1));
   EXPECT_EQ(slot_begin.back(), slots.size());
-  const bool keeps_pairs_apart = !emissions.empty();
-  if (keeps_pairs_apart) {
-    ASSERT_EQ(emission.size(), slots.size());
-    ASSERT_EQ(emissions.size(), splats.size());
-  }
-
-  std::vector<char> emission_is_used(slots.size(), 0);
   std::vector<std::vector<char>> is_listed(static_cast<std::size_t>(columns * rows));
   for (int tile = 0; tile < columns * rows; ++tile) {
     if (splats.size() <= 1000) is_listed[tile].assign(splats.size(), 0);
     for (std::uint32_t k = slot_begin[tile]; k < slot_begin[tile + 1]; ++k) {
       const std::uint32_t gaussian = slots[k];
       ASSERT_LT(gaussian, splats.size());
-      if (keeps_pairs_apart) {
-        ASSERT_GE(emission[k], emissions[gaussian].begin);
-        ASSERT_LT(emission[k], emissions[gaussian].end);
-        ASSERT_FALSE(emission_is_used[emission[k]]);
-        emission_is_used[emission[k]] = 1;
-      }
       if (!is_listed[tile].empty()) is_listed[tile][gaussian] = 1;
       if (k == slot_begin[tile]) continue;
       const std::uint32_t before = slots[k - 1];
@@ -170,7 +155,7 @@ TEST_P(Conformance, Gradients) {
   if (with_depth) dL_dframe.depth.upload(*run.backend, dL_ddepth);
 
   stipple::Gradients gradients;
-  run.backward(view, dL_dframe, gradients);
+  run.backward(view, std::move(dL_dframe), gradients);
 
   Picture dL;
   for (std::size_t i = 0; i < n; ++i) {
@@ -182,15 +167,15 @@ TEST_P(Conformance, Gradients) {
   Vec3<double> unused(0, 0, 0);
   auto dL_dsplat = reference_blend_backward(inputs, reference_project(inputs), dL, unused);
   Reference g = reference_backward(inputs, dL);
-  Gaussians ours = download(*run.backend, gradients.gaussians);
+  Gaussians ours = download(*run.backend, gradients.sum.gaussians);
   double tolerance = 1e-3;
-  expect_close(gradients.splat.splat.download(*run.backend), dL_dsplat, "splat", tolerance);
+  expect_close(run.pass.dL_dsplat.splat.download(*run.backend), dL_dsplat, "splat", tolerance);
   expect_close(ours.mean, g.mean, "mean", tolerance);
   expect_close(ours.log_scale, g.log_scale, "log_scale", tolerance);
   expect_close(ours.rotation, g.rotation, "rotation", tolerance);
   expect_close(ours.logit_opacity, g.logit_opacity, "logit_opacity", tolerance);
   expect_close(ours.sh, g.sh, "sh", tolerance);
-  expect_close(std::vector{gradients.splat.background}, std::vector{g.background}, "background", tolerance);
+  expect_close(std::vector{gradients.background}, std::vector{g.background}, "background", tolerance);
   expect_close(std::vector{gradients.camera.camera_from_world.rotation}, std::vector{g.camera.rotation},
                "camera rotation", tolerance);
   expect_close(std::vector{gradients.camera.camera_from_world.translation}, std::vector{g.camera.translation},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <thread>
 
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/io/test_folder.h"
@@ -20,28 +21,16 @@ class CudaTest : public testing::Test {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-TrainState start(Backend& backend, const Gaussians& g) {
-  TrainState state;
-  state.gaussians = upload(backend, g);
-  state.moments = {zeros_like(backend, state.gaussians), zeros_like(backend, state.gaussians)};
-  state.statistics.sum.resize_zero(backend, g.size());
-  return state;
-}
-
 // As a trainer would, with a photo of noise.
-TrainOutcome step(Backend& backend, TrainState& state, const View& view, int number, TrainBuffers& buffers) {
+PassResult step(Backend& backend, TrainState& state, View view, int number, TrainBuffers& buffers,
+                int id = 0) {
   LossTarget target;
   target.color.upload(backend, random_picture(view.camera, 84));
   TrainStep what;
-  what.ssim_weight = 0.2f;
-  what.adam = {.mean = 1e-3f,
-               .log_scale = 5e-3f,
-               .rotation = 1e-3f,
-               .logit_opacity = 0.05f,
-               .sh_base = 2.5e-3f,
-               .sh_rest = 1e-4f,
-               .step = number};
-  return backend.train_step(state, view, target, what, buffers);
+  what.adam = kTestRates;
+  what.adam.step = number;
+  view.id = id;
+  return step_on(backend, state, view, target, what, buffers);
 }
 
 struct Trained {
@@ -50,10 +39,10 @@ struct Trained {
   float loss;
 };
 
-Trained trained(const Backend& backend, const TrainState& state, const TrainOutcome& outcome) {
+Trained trained(const Backend& backend, const TrainState& state, const PassResult& outcome) {
   return {download(backend, state.gaussians), download(backend, state.moments.first),
-          download(backend, state.moments.second), state.statistics.sum.download(backend),
-          outcome.loss.total};
+          download(backend, state.moments.second), state.statistics.download(backend),
+          outcome.views[0].loss.total};
 }
 
 void expect_same(const Trained& a, const Trained& b) {
@@ -64,47 +53,106 @@ void expect_same(const Trained& a, const Trained& b) {
   EXPECT_EQ(a.loss, b.loss);
 }
 
-Trained six_steps_on_two_views(CudaBackend& backend) {
-  TrainState state = start(backend, random_cloud(20000, 3, 85));
+struct SixSteps {
+  Trained trained;
+  int overflow_count;
+};
+
+SixSteps six_steps_on_two_views(const BinRoom& first_room) {
+  CudaBackend backend({.deterministic = true});
+  TrainState state = make_train_state(backend, random_cloud(20000, 3, 85));
   TrainBuffers buffers;
+  backend.own(buffers.pass).first_room = first_room;
   const View views[] = {{looking_down_z(245, 136, 150), {}}, {looking_down_z(100, 200, 120), {}}};
-  TrainOutcome outcome;
+  PassResult outcome;
   for (int i = 1; i <= 6; ++i) {
-    outcome = step(backend, state, views[i % 2], i, buffers);
+    outcome = step(backend, state, views[i % 2], i, buffers, i % 2);
     EXPECT_TRUE(outcome.is_finite);
   }
-  return trained(backend, state, outcome);
+  return {trained(backend, state, outcome), backend.own(buffers.pass).overflow_count};
 }
 
 TEST_F(CudaTest, TooLittleRoomRunsTheStepAgain) {
-  CudaBackend large({.deterministic = true});
-  large.set_first_room({1 << 20, 1 << 22});
-  const Trained expected = six_steps_on_two_views(large);
-  EXPECT_EQ(large.rerun_count(), 0);
+  const SixSteps expected = six_steps_on_two_views({1 << 20, 1 << 22});
+  EXPECT_EQ(expected.overflow_count, 0);
   // Too little for Gaussians, for pairs, and for both.
   for (const BinRoom room : {BinRoom{1, 1}, {1 << 20, 255}, {100, 1 << 22}, {5000, 10'000}}) {
-    CudaBackend small({.deterministic = true});
-    small.set_first_room(room);
-    expect_same(six_steps_on_two_views(small), expected);
-    EXPECT_EQ(small.rerun_count(), 2) << room.pairs;  // once for each view: the next time it is known
+    const SixSteps small = six_steps_on_two_views(room);
+    expect_same(small.trained, expected.trained);
+    EXPECT_EQ(small.overflow_count, 2) << room.pairs;  // once for each view: the next time it is known
   }
 }
 
 // What a view had the last time is too little, after the number of Gaussians has grown.
 TEST_F(CudaTest, MoreGaussiansThanTheLastTimeRunTheStepAgain) {
   const View view{looking_down_z(245, 136, 150), {}};
-  CudaBackend grown({.deterministic = true}), fresh({.deterministic = true});
-  fresh.set_first_room({1 << 20, 1 << 22});
-  TrainBuffers grown_buffers, fresh_buffers;
-  TrainState few = start(grown, random_cloud(100, 3, 86));
-  step(grown, few, view, 1, grown_buffers);
-  EXPECT_EQ(grown.rerun_count(), 0);
+  CudaBackend backend({.deterministic = true});
+  TrainBuffers grown, fresh;
+  backend.own(fresh.pass).first_room = {1 << 20, 1 << 22};
+  TrainState few = make_train_state(backend, random_cloud(100, 3, 86));
+  step(backend, few, view, 1, grown);
+  EXPECT_EQ(backend.own(grown.pass).overflow_count, 0);
   const Gaussians many = random_cloud(30000, 3, 87, {.log_scale = -2});
-  TrainState in_grown = start(grown, many), in_fresh = start(fresh, many);
-  const TrainOutcome one = step(grown, in_grown, view, 1, grown_buffers);
-  const TrainOutcome other = step(fresh, in_fresh, view, 1, fresh_buffers);
-  EXPECT_EQ(grown.rerun_count(), 1);
-  expect_same(trained(grown, in_grown, one), trained(fresh, in_fresh, other));
+  TrainState in_grown = make_train_state(backend, many), in_fresh = make_train_state(backend, many);
+  const PassResult one = step(backend, in_grown, view, 1, grown);
+  const PassResult other = step(backend, in_fresh, view, 1, fresh);
+  EXPECT_EQ(backend.own(grown.pass).overflow_count, 1);
+  EXPECT_EQ(backend.own(fresh.pass).overflow_count, 0);
+  expect_same(trained(backend, in_grown, one), trained(backend, in_fresh, other));
+}
+
+// A camera that is refined is another one at every step, but the same view.
+TEST_F(CudaTest, ACameraThatMovesNeitherTakesMemoryNorRunsStepsAgain) {
+  CudaBackend backend({.deterministic = true});
+  TrainState state = make_train_state(backend, random_cloud(20000, 1, 85));
+  TrainBuffers buffers;
+  View view{looking_down_z(245, 136, 150), {}};
+  std::size_t used = 0;
+  for (int i = 1; i <= 300; ++i) {
+    view.camera.camera_from_world.translation = {0.001f * static_cast<float>(i % 17), 0,
+                                                 4 + 0.002f * static_cast<float>(i % 5)};
+    EXPECT_TRUE(step(backend, state, view, i, buffers).is_finite);
+    if (i == 100) used = backend.used_bytes();
+  }
+  EXPECT_EQ(backend.used_bytes(), used);
+  EXPECT_EQ(backend.own(buffers.pass).overflow_count, 0);
+  EXPECT_EQ(backend.own(buffers.pass).room_from_view.size(), 1u);
+}
+
+// Two backends in one process, used in turns and from two threads, give what each gives alone.
+TEST_F(CudaTest, TwoBackendsDoNotDisturbEachOther) {
+  const View view{looking_down_z(245, 136, 150), {}};
+  const Gaussians g = random_cloud(20000, 3, 90);
+  const auto steps = [&](Backend& backend, TrainState& state, TrainBuffers& buffers, int from, int to) {
+    PassResult result;
+    for (int i = from; i <= to; ++i) result = step(backend, state, view, i, buffers);
+    return result;
+  };
+  CudaBackend alone({.deterministic = true});
+  TrainState expected_state = make_train_state(alone, g);
+  TrainBuffers buffers;
+  const PassResult result = steps(alone, expected_state, buffers, 1, 8);
+  const Trained expected = trained(alone, expected_state, result);
+
+  CudaBackend a({.deterministic = true}), b({.deterministic = true});
+  TrainState state_a = make_train_state(a, g), state_b = make_train_state(b, g);
+  TrainBuffers buffers_a, buffers_b;
+  for (int i = 1; i <= 4; ++i) {
+    steps(a, state_a, buffers_a, i, i);
+    steps(b, state_b, buffers_b, i, i);
+  }
+  PassResult result_a, result_b;
+  std::thread other([&] { result_b = steps(b, state_b, buffers_b, 5, 8); });
+  result_a = steps(a, state_a, buffers_a, 5, 8);
+  other.join();
+  expect_same(trained(a, state_a, result_a), expected);
+  expect_same(trained(b, state_b, result_b), expected);
+}
+
+TEST_F(CudaTest, ADeviceThatIsNotThereIsRefused) {
+  const std::string message = error_of([] { make_backend("cuda", {.device = 99}); });
+  EXPECT_NE(message.find("there is no CUDA device 99"), std::string::npos) << message;
+  EXPECT_FALSE(list_devices("cuda").empty());
 }
 
 TEST_F(CudaTest, NoMoreMemoryIsTakenThanAllowed) {
@@ -132,7 +180,7 @@ TEST_F(CudaTest, AStepThatDoesNotFitChangesNothing) {
   const View large{looking_down_z(1600, 1600, 1000), {}}, small{looking_down_z(64, 48, 60), {}};
   const Gaussians g = random_cloud(10000, 3, 88);
   auto unlimited = make_backend("cuda", {.deterministic = true});
-  TrainState state = start(*unlimited, g);
+  TrainState state = make_train_state(*unlimited, g);
   TrainBuffers buffers;
   const Trained first = trained(*unlimited, state, step(*unlimited, state, small, 1, buffers));
   const Trained second = trained(*unlimited, state, step(*unlimited, state, small, 2, buffers));
@@ -140,9 +188,9 @@ TEST_F(CudaTest, AStepThatDoesNotFitChangesNothing) {
   int failures = 0;
   for (std::size_t mib = 24; mib <= 256; mib += 4) {
     auto limited = make_backend("cuda", {.deterministic = true, .max_bytes = mib * kMiB});
-    TrainState limited_state = start(*limited, g);
+    TrainState limited_state = make_train_state(*limited, g);
     TrainBuffers limited_buffers;
-    const TrainOutcome one = step(*limited, limited_state, small, 1, limited_buffers);
+    const PassResult one = step(*limited, limited_state, small, 1, limited_buffers);
     try {
       step(*limited, limited_state, large, 2, limited_buffers);
       break;  // from here on there is room
@@ -151,7 +199,7 @@ TEST_F(CudaTest, AStepThatDoesNotFitChangesNothing) {
     }
     SCOPED_TRACE(mib);
     expect_same(trained(*limited, limited_state, one), first);
-    const TrainOutcome two = step(*limited, limited_state, small, 2, limited_buffers);
+    const PassResult two = step(*limited, limited_state, small, 2, limited_buffers);
     expect_same(trained(*limited, limited_state, two), second);
   }
   EXPECT_GT(failures, 10);

@@ -152,8 +152,8 @@ TEST_P(Fixtures, BackendsAgree) {
     FrameGradient dL;
     dL.color.upload(*run.backend, dL_dcolor);
     Gradients gradients;
-    run.backward(view, dL, gradients);
-    Gaussians ours = download(*run.backend, gradients.gaussians);
+    run.backward(view, std::move(dL), gradients);
+    Gaussians ours = download(*run.backend, gradients.sum.gaussians);
     Reference g = f.gradient;  // for its sizes
     for (std::size_t i = 0; i < ours.size(); ++i) {
       g.mean[i] = to_double(ours.mean[i]);

@@ -80,7 +80,8 @@ TEST_P(Loss, ValueAndGradientAreRight) {
   auto [name, c] = GetParam();
   Inputs in = random_inputs(c);
   auto backend = make_test_backend(name);
-  Frame frame;
+  Pass pass;
+  Frame& frame = pass.frame;
   frame.width_px = c.width;
   frame.height_px = c.height;
   frame.color.upload(*backend, std::vector<float>(in.color.begin(), in.color.end()));
@@ -88,11 +89,11 @@ TEST_P(Loss, ValueAndGradientAreRight) {
   LossTarget target;
   target.color.upload(*backend, in.target);
   if (c.weighted) target.weight.upload(*backend, in.weight);
-  FrameGradient dL;
-  float loss = backend->loss(frame, target, 0.2f, dL).total;
+  backend->loss(target, {.l1_weight = 0.8f, .ssim_weight = 0.2f}, pass);
+  const float loss = backend->read(pass).views[0].loss.total;
   EXPECT_NEAR(loss, direct_loss(in, 0.2), 1e-6);
 
-  std::vector<float> gradient = dL.color.download(*backend);
+  std::vector<float> gradient = pass.dL_dframe.color.download(*backend);
   ASSERT_EQ(gradient.size(), in.color.size());
   std::size_t stride = gradient.size() / 25 + 1;
   double error = 0, norm = 0;

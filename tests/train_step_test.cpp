@@ -21,13 +21,8 @@ struct Exercise {
 
 Exercise exercise(const Gaussians& gaussians, const Camera& camera) {
   Exercise e{gaussians, {camera, {.background = {0.1f, 0.3f, 0.6f}}}, {}, false};
-  e.what.ssim_weight = 0.2f;
-  e.what.adam = {.mean = 1e-3f,
-                 .log_scale = 5e-3f,
-                 .rotation = 1e-3f,
-                 .logit_opacity = 0.05f,
-                 .sh_base = 2.5e-3f,
-                 .sh_rest = 1e-4f};
+  e.view.id = 0;
+  e.what.adam = kTestRates;
   return e;
 }
 
@@ -41,7 +36,7 @@ std::vector<Exercise> exercises() {
   full.what.noise = 1e-3f;
   full.what.noise_seed = 9;
   full.what.adam.visible_only = true;
-  full.what.adam.opacity_penalty = full.what.adam.scale_penalty = 0.01f;
+  full.what.loss.opacity_penalty = full.what.loss.scale_penalty = 0.01f;
   full.has_weights = true;
   return {plain, full};
 }
@@ -51,9 +46,7 @@ struct Training {
   LossTarget target;
 
   Training(Backend& backend, const Exercise& e) {
-    state.gaussians = upload(backend, e.gaussians);
-    state.moments = {zeros_like(backend, state.gaussians), zeros_like(backend, state.gaussians)};
-    state.statistics.sum.resize_zero(backend, e.gaussians.size());
+    state = make_train_state(backend, e.gaussians);
     target.color.upload(backend, random_picture(e.view.camera, 81));
     if (!e.has_weights) return;
     std::vector<float> weight(target.color.size() / 3, 1.0f);
@@ -63,16 +56,18 @@ struct Training {
 };
 
 struct Result {
-  TrainOutcome outcome;
+  PassResult outcome;
   Gaussians gaussians, first, second;
   std::vector<Vec2f> statistics;
 
-  Result(const Backend& backend, const TrainOutcome& from_outcome, const TrainState& state)
+  Result(const Backend& backend, const PassResult& from_outcome, const TrainState& state)
       : outcome(from_outcome),
         gaussians(download(backend, state.gaussians)),
         first(download(backend, state.moments.first)),
         second(download(backend, state.moments.second)),
-        statistics(state.statistics.sum.download(backend)) {}
+        statistics(state.statistics.download(backend)) {}
+
+  LossValue loss() const { return outcome.views.empty() ? LossValue() : outcome.views[0].loss; }
 };
 
 void expect_same_state(const Result& a, const Result& b) {
@@ -84,16 +79,16 @@ void expect_same_state(const Result& a, const Result& b) {
 
 void expect_same(const Result& a, const Result& b) {
   EXPECT_EQ(a.outcome.is_finite, b.outcome.is_finite);
-  EXPECT_EQ(a.outcome.loss.total, b.outcome.loss.total);
-  EXPECT_EQ(a.outcome.loss.mean_squared_error, b.outcome.loss.mean_squared_error);
+  EXPECT_EQ(a.loss().total, b.loss().total);
+  EXPECT_EQ(a.loss().mean_squared_error, b.loss().mean_squared_error);
   expect_same_state(a, b);
 }
 
 void expect_close(const Result& a, const Result& b, double tolerance) {
   EXPECT_EQ(a.outcome.is_finite, b.outcome.is_finite);
-  EXPECT_NEAR(a.outcome.loss.total, b.outcome.loss.total, tolerance * b.outcome.loss.total);
-  EXPECT_NEAR(a.outcome.loss.mean_squared_error, b.outcome.loss.mean_squared_error,
-              tolerance * b.outcome.loss.mean_squared_error);
+  EXPECT_NEAR(a.loss().total, b.loss().total, tolerance * b.loss().total);
+  EXPECT_NEAR(a.loss().mean_squared_error, b.loss().mean_squared_error,
+              tolerance * b.loss().mean_squared_error);
   const auto expect_each = [&](const char* what, const Gaussians& x, const Gaussians& y) {
     int field = 0;
     for_each_parameter(
@@ -112,31 +107,28 @@ void expect_close(const Result& a, const Result& b, double tolerance) {
 // This many steps on the same view.
 Result run_steps(Backend& backend, Exercise e, int count, TrainBuffers& buffers) {
   Training t(backend, e);
-  TrainOutcome outcome;
+  PassResult outcome;
   for (e.what.adam.step = 1; e.what.adam.step <= count; ++e.what.adam.step)
-    outcome = backend.train_step(t.state, e.view, t.target, e.what, buffers);
+    outcome = step_on(backend, t.state, e.view, t.target, e.what, buffers);
   return {backend, outcome, t.state};
 }
 
 // The same with every stage apart.
 Result run_stages(Backend& backend, Exercise e, int count) {
   Training t(backend, e);
-  TrainOutcome outcome;
+  PassResult outcome;
+  const WantedGradients wanted{.absolute_mean = e.what.absolute_gradients, .observed = true};
+  e.view.id = kNoView;
   for (e.what.adam.step = 1; e.what.adam.step <= count; ++e.what.adam.step) {
-    TrainBuffers b;
-    DeviceGaussians dL_dgaussians;
-    Precomputed no_gradients;
-    backend.project(t.state.gaussians, {}, e.view, b.projection);
-    backend.bin(b.projection, e.view, b.bins);
-    backend.blend(b.projection, b.bins, e.view, b.frame);
-    outcome.loss = backend.loss(b.frame, t.target, e.what.ssim_weight, b.dL_dframe);
-    b.dL_dsplat.wants_absolute = e.what.absolute_gradients;
-    backend.blend_backward(b.projection, b.bins, e.view, b.frame, b.dL_dframe, b.dL_dsplat);
-    outcome.is_finite = backend.observe(b.projection, b.dL_dsplat, e.view, t.state.statistics);
-    backend.project_backward(t.state.gaussians, {}, e.view, b.projection, b.dL_dsplat, dL_dgaussians,
-                             no_gradients, nullptr);
-    backend.optimize(t.state.gaussians, dL_dgaussians, b.projection, t.state.moments, e.what.adam);
-    if (e.what.noise != 0) backend.perturb(t.state.gaussians, e.what.noise, e.what.noise_seed);
+    Pass pass;
+    GradientSum sum;
+    forward(backend, t.state.gaussians, {}, e.view, pass);
+    backend.loss(t.target, e.what.loss, pass);
+    backend.blend_backward(e.view, wanted, pass);
+    backend.project_backward(t.state.gaussians, {}, e.view, wanted, pass, sum);
+    backend.optimize(t.state, sum, e.what.adam, e.what.loss, pass);
+    if (e.what.noise != 0) backend.perturb(t.state.gaussians, e.what.noise, e.what.noise_seed, pass);
+    outcome = backend.read(pass);
   }
   return {backend, outcome, t.state};
 }
@@ -154,7 +146,7 @@ TEST_P(TrainStepTest, IsItsStages) {
     const int steps = is_exact ? 3 : 1;
     const Result step = run_steps(*backend, e, steps, buffers), stages = run_stages(*backend, e, steps);
     EXPECT_TRUE(step.outcome.is_finite);
-    EXPECT_GT(step.outcome.loss.total, 0);
+    EXPECT_GT(step.loss().total, 0);
     EXPECT_FALSE(same_bits(step.gaussians, e.gaussians));
     expect_close(step, stages, is_exact ? 1e-6 : 1e-4);
     if (GetParam() == "cpu") expect_same(step, stages);
@@ -174,7 +166,7 @@ TEST_P(TrainStepTest, AnInfiniteLossChangesNothing) {
     huge.gaussians.sh[base] = {color, color, color};
     Training t(*backend, huge);
     const Result before(*backend, {}, t.state);
-    const TrainOutcome outcome = backend->train_step(t.state, huge.view, t.target, huge.what, buffers);
+    const PassResult outcome = step_on(*backend, t.state, huge.view, t.target, huge.what, buffers);
     EXPECT_FALSE(outcome.is_finite) << color;
     expect_same_state({*backend, outcome, t.state}, before);
   }
@@ -226,7 +218,7 @@ TEST_P(TrainStepTest, NothingToSeeChangesNothing) {
     TrainBuffers buffers;
     const Result step = run_steps(*backend, e, 2, buffers);
     EXPECT_TRUE(step.outcome.is_finite);
-    EXPECT_GT(step.outcome.loss.total, 0);
+    EXPECT_GT(step.loss().total, 0);
     EXPECT_TRUE(same_bits(step.gaussians, g));
     EXPECT_TRUE(same_bits(step.first, make_gaussians(g.size(), 3)));
     EXPECT_TRUE(same_bits(step.second, make_gaussians(g.size(), 3)));
@@ -273,8 +265,8 @@ Gaussians gradients_of(Rendering& run, const View& view, const std::vector<float
   for (DeviceArray<float>* planes : {&dL_dframe.color, &dL_dframe.alpha, &dL_dframe.depth})
     apply_mask(*run.backend, mask, *planes);
   Gradients gradients;
-  run.backward(view, dL_dframe, gradients);
-  return download(*run.backend, gradients.gaussians);
+  run.backward(view, std::move(dL_dframe), gradients);
+  return download(*run.backend, gradients.sum.gaussians);
 }
 
 // The coefficients of the base colour, or all others.

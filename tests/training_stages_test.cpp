@@ -16,12 +16,19 @@ class TrainingStagesTest : public PerBackendTest {};
 INSTANTIATE_TEST_SUITE_P(, TrainingStagesTest, testing::ValuesIn(test_backend_names()),
                          [](const auto& name) { return name.param; });
 
+// Gradients as if they were a view's.
+GradientSum sum_of(Backend& backend, const Gaussians& gradients) {
+  GradientSum sum;
+  sum.gaussians = upload(backend, gradients);
+  sum.is_empty = false;
+  return sum;
+}
+
 TEST_P(TrainingStagesTest, OptimizeFollowsAdamInEveryGroup) {
   auto backend = make_test_backend(GetParam());
   for (std::size_t count : {1, 15, 16, 37}) {
     Gaussians g = random_cloud(count, 3, 40), start = g;
-    DeviceGaussians device = upload(*backend, g);
-    AdamMoments moments{zeros_like(*backend, device), zeros_like(*backend, device)};
+    TrainState state = make_train_state(*backend, g);
     AdamOptions o{.mean = 0.01f,
                   .log_scale = 0.02f,
                   .rotation = 0.03f,
@@ -42,12 +49,12 @@ TEST_P(TrainingStagesTest, OptimizeFollowsAdamInEveryGroup) {
       }
     };
     Gaussians d1 = random_cloud(count, 3, 41), d2 = random_cloud(count, 3, 42);
-    Projection unused;
+    Pass pass;
     o.step = 1;
-    backend->optimize(device, upload(*backend, d1), unused, moments, o);
+    backend->optimize(state, sum_of(*backend, d1), o, {}, pass);
     o.step = 2;
-    backend->optimize(device, upload(*backend, d2), unused, moments, o);
-    Gaussians end = download(*backend, device);
+    backend->optimize(state, sum_of(*backend, d2), o, {}, pass);
+    Gaussians end = download(*backend, state.gaussians);
     expect_group(start.mean, end.mean, d1.mean, d2.mean, [](std::size_t) { return 0.01; });
     expect_group(start.log_scale, end.log_scale, d1.log_scale, d2.log_scale,
                  [](std::size_t) { return 0.02; });
@@ -64,7 +71,7 @@ TEST_P(TrainingStagesTest, OptimizeLeavesTheUnseenAloneWhenAsked) {
   View view{looking_down_z(60, 45, 50), {}};
   Rendering run(GetParam(), g, view);
   auto splats = run.projection.splat.download(*run.backend);
-  AdamMoments moments{zeros_like(*run.backend, run.gaussians), zeros_like(*run.backend, run.gaussians)};
+  TrainState state = make_train_state(*run.backend, g);
   AdamOptions o{.mean = 1,
                 .log_scale = 1,
                 .rotation = 1,
@@ -72,9 +79,14 @@ TEST_P(TrainingStagesTest, OptimizeLeavesTheUnseenAloneWhenAsked) {
                 .sh_base = 1,
                 .sh_rest = 1,
                 .visible_only = true};
-  run.backend->optimize(run.gaussians, upload(*run.backend, random_cloud(40, 1, 44)), run.projection, moments,
-                        o);
-  Gaussians end = download(*run.backend, run.gaussians), first = download(*run.backend, moments.first);
+  GradientSum sum = sum_of(*run.backend, random_cloud(40, 1, 44));
+  std::vector<Vec2f> observed;
+  for (const ProjectedSplat& s : splats) observed.push_back(s.splat.opacity > 0 ? Vec2f(1, 1) : Vec2f(0, 0));
+  sum.observed.upload(*run.backend, observed);
+  run.backend->optimize(state, sum, o, {}, run.pass);
+  Gaussians end = download(*run.backend, state.gaussians),
+            first = download(*run.backend, state.moments.first);
+  EXPECT_TRUE(same_bits(state.statistics.download(*run.backend), observed));
   int seen = 0;
   for (std::size_t i = 0; i < g.size(); ++i) {
     bool visible = splats[i].splat.opacity > 0;
@@ -95,58 +107,80 @@ TEST_P(TrainingStagesTest, ProjectBackwardOptimizeIsTheTwoStages) {
       View view{looking_down_z(60, 45, 50), {.antialiased = true}};
       Rendering run(GetParam(), g, view);
       Backend& backend = *run.backend;
-      DeviceGaussians fused = upload(backend, g);
-      AdamMoments moments{zeros_like(backend, fused), zeros_like(backend, fused)},
-          fused_moments{zeros_like(backend, fused), zeros_like(backend, fused)};
+      TrainState apart = make_train_state(backend, g), fused = make_train_state(backend, g);
       AdamOptions o{.mean = 0.01f,
                     .log_scale = 0.02f,
                     .rotation = 0.03f,
                     .logit_opacity = 0.04f,
                     .sh_base = 0.05f,
                     .sh_rest = 0.06f,
-                    .visible_only = visible_only,
-                    .opacity_penalty = 0.1f,
-                    .scale_penalty = 0.1f};
+                    .visible_only = visible_only};
+      const LossOptions penalties{.opacity_penalty = 0.1f, .scale_penalty = 0.1f};
+      const WantedGradients wanted{.observed = true};
       for (o.step = 1; o.step <= 2; ++o.step) {
-        run.render(view);
-        Gradients gradients;
-        run.backward(view, random_gradient(backend, view), gradients);
-        backend.optimize(run.gaussians, gradients.gaussians, run.projection, moments, o);
-        backend.project_backward_optimize(fused, view, run.projection, gradients.splat, fused_moments, o);
+        forward(backend, apart.gaussians, {}, view, run.pass);
+        run.blend_backward(view, random_gradient(backend, view), wanted);
+        GradientSum sum;
+        backend.project_backward(apart.gaussians, {}, view, wanted, run.pass, sum);
+        backend.optimize(apart, sum, o, penalties, run.pass);
+        backend.project_backward_optimize(fused, view, wanted, o, penalties, run.pass);
       }
       auto same = [&](const DeviceGaussians& a, const DeviceGaussians& b) {
         Gaussians of_apart = download(backend, a), of_fused = download(backend, b);
         for_each_parameter([](int, const auto& x, const auto& y) { EXPECT_TRUE(same_bits(x, y)); }, of_apart,
                            of_fused);
       };
-      same(run.gaussians, fused);
-      same(moments.first, fused_moments.first);
-      same(moments.second, fused_moments.second);
+      same(apart.gaussians, fused.gaussians);
+      same(apart.moments.first, fused.moments.first);
+      same(apart.moments.second, fused.moments.second);
+      EXPECT_TRUE(same_bits(apart.statistics.download(backend), fused.statistics.download(backend)));
     }
 }
 
-TEST_P(TrainingStagesTest, ObserveSumsGradientsOfWhatIsSeen) {
+TEST_P(TrainingStagesTest, WhatIsObservedAreGradientsOfWhatIsSeen) {
   Gaussians g = random_cloud(50, 0, 48, {.spread = 0.5f});
   g.mean[7].z = -100;  // not seen
   View view{looking_down_z(60, 40, 50), {}};
   Rendering run(GetParam(), g, view);
-  SplatGradient dL_dsplat;
-  run.backend->blend_backward(run.projection, run.bins, view, run.frame,
-                              random_gradient(*run.backend, view, false), dL_dsplat);
-  DensityStatistics statistics;
-  statistics.sum.resize_zero(*run.backend, g.size());
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(run.backend->observe(run.projection, dL_dsplat, view, statistics));
-  std::vector<Splat> gradients = dL_dsplat.splat.download(*run.backend);
-  const std::vector<Vec2f> sums = statistics.sum.download(*run.backend);
+  run.blend_backward(view, random_gradient(*run.backend, view, false));
+  GradientSum sum;
+  for (int i = 0; i < 2; ++i)
+    run.backend->project_backward(run.gaussians, {}, view, {.observed = true}, run.pass, sum);
+  const std::vector<Splat> gradients = run.pass.dL_dsplat.splat.download(*run.backend);
+  const std::vector<Vec2f> sums = sum.observed.download(*run.backend);
   for (std::size_t i = 0; i < g.size(); ++i) {
     const Vec2f d = gradients[i].mean_px;
     EXPECT_NEAR(sums[i].x, 2 * std::hypot(30 * d.x, 20 * d.y), 1e-4f * (1 + sums[i].x));
     EXPECT_EQ(sums[i].y, i == 7 ? 0 : 2);
   }
-  gradients[3].opacity = std::numeric_limits<float>::quiet_NaN();
-  dL_dsplat.splat.upload(*run.backend, gradients);
-  EXPECT_FALSE(run.backend->observe(run.projection, dL_dsplat, view, statistics));
-  EXPECT_TRUE(same_bits(sums, statistics.sum.download(*run.backend)));
+}
+
+// A gradient that is not finite is noticed in blend_backward, and no update follows.
+TEST_P(TrainingStagesTest, AGradientThatIsNotFiniteStopsTheUpdate) {
+  const Gaussians g = random_cloud(50, 1, 48, {.spread = 0.5f});
+  const View view{looking_down_z(60, 40, 50), {}};
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
+    for (const bool fused : {false, true}) {
+      Rendering run(GetParam(), g, view);
+      TrainState state = make_train_state(*run.backend, g);
+      FrameGradient dL = random_gradient(*run.backend, view, false);
+      std::vector<float> color = dL.color.download(*run.backend);
+      color[20 * 60 + 30] = bad;  // the middle of the picture
+      dL.color.upload(*run.backend, color);
+      run.blend_backward(view, std::move(dL), {.observed = true});
+      if (fused) {
+        run.backend->project_backward_optimize(state, view, {.observed = true}, kTestRates, {}, run.pass);
+      } else {
+        GradientSum sum;
+        run.backend->project_backward(state.gaussians, {}, view, {.observed = true}, run.pass, sum);
+        run.backend->optimize(state, sum, kTestRates, {}, run.pass);
+      }
+      run.backend->perturb(state.gaussians, 1, 7, run.pass);
+      EXPECT_FALSE(run.backend->read(run.pass).is_finite);
+      EXPECT_TRUE(same_bits(download(*run.backend, state.gaussians), g));
+      EXPECT_TRUE(same_bits(download(*run.backend, state.moments.first), make_gaussians(50, 1)));
+      EXPECT_TRUE(same_bits(state.statistics.download(*run.backend), std::vector<Vec2f>(50, Vec2f(0, 0))));
+    }
 }
 
 TEST_P(TrainingStagesTest, PerturbMovesTheFaintByTheirCovariance) {
@@ -159,7 +193,8 @@ TEST_P(TrainingStagesTest, PerturbMovesTheFaintByTheirCovariance) {
     g.logit_opacity[i] = i % 2 == 0 ? -20.0f : 2.0f;
   }
   DeviceGaussians device = upload(*backend, g);
-  backend->perturb(device, 0.1f, 5);
+  Pass pass;
+  backend->perturb(device, 0.1f, 5, pass);
   const std::vector<Vec3f> moved = device.mean.download(*backend);
   Vec3<double> squares(0, 0, 0);
   for (std::size_t i = 0; i < count; ++i) {
@@ -178,9 +213,9 @@ TEST_P(TrainingStagesTest, PerturbMovesTheFaintByTheirCovariance) {
                           : 0.25),
                 k == 1 ? 0.25 : 0.06);
   DeviceGaussians again = upload(*backend, g);
-  backend->perturb(again, 0.1f, 5);
+  backend->perturb(again, 0.1f, 5, pass);
   EXPECT_TRUE(same_bits(moved, again.mean.download(*backend)));
-  backend->perturb(again, 0.1f, 6);
+  backend->perturb(again, 0.1f, 6, pass);
   EXPECT_FALSE(same_bits(moved, again.mean.download(*backend)));
 }
 
@@ -200,18 +235,15 @@ TEST_P(TrainingStagesTest, GatherGivesZeroForNoRow) {
 TEST_P(TrainingStagesTest, OptimizeAddsPenaltiesAndShrugsOffInfinity) {
   auto backend = make_test_backend(GetParam());
   const Gaussians g = random_cloud(37, 0, 50);
-  DeviceGaussians device = upload(*backend, g);
+  TrainState state = make_train_state(*backend, g);
   Gaussians dL = make_gaussians(37, 0);
   dL.mean[5].y = std::numeric_limits<float>::infinity();
   dL.mean[6].y = std::numeric_limits<float>::quiet_NaN();
-  AdamMoments moments{zeros_like(*backend, device), zeros_like(*backend, device)};
-  const AdamOptions o{.mean = 0.1f,
-                      .log_scale = 0.1f,
-                      .logit_opacity = 0.1f,
-                      .opacity_penalty = 0.5f,
-                      .scale_penalty = 0.25f};
-  backend->optimize(device, upload(*backend, dL), {}, moments, o);
-  const Gaussians first = download(*backend, moments.first), after = download(*backend, device);
+  const AdamOptions o{.mean = 0.1f, .log_scale = 0.1f, .logit_opacity = 0.1f};
+  Pass pass;
+  backend->optimize(state, sum_of(*backend, dL), o, {.opacity_penalty = 0.5f, .scale_penalty = 0.25f}, pass);
+  const Gaussians first = download(*backend, state.moments.first),
+                  after = download(*backend, state.gaussians);
   EXPECT_EQ(after.mean, g.mean);
   for (std::size_t i = 0; i < 37; ++i) {
     const double s = 1 / (1 + std::exp(-static_cast<double>(g.logit_opacity[i])));

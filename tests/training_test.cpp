@@ -2,8 +2,12 @@
 // The trainer as a whole, on small pictures of the built-in scene.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
+#include <set>
+#include <thread>
 
+#include "stipple/backend/render.h"
 #include "stipple/core/parallel.h"
 #include "stipple/io/image_file.h"
 #include "stipple/io/test_folder.h"
@@ -130,6 +134,94 @@ TEST_P(TrainingTest, ResumingGivesTheSameBits) {
   EXPECT_TRUE(same_bits(whole, second.gaussians()));
 }
 
+TEST_P(TrainingTest, BatchesLearnAndResumeToTheSameBits) {
+  TrainOptions o = quick(strategy());
+  o.steps = 100;
+  o.batch = 3;
+  o.refine_every = 30;
+  auto backend = make_test_backend(backend_name());
+  TestFolder folder;
+  Trainer trainer(*backend, small_scene(), o);
+  double early = 0, late = 0;
+  while (!trainer.done()) {
+    const StepReport r = trainer.step();
+    if (r.step <= 10) early += r.psnr / 10;
+    if (r.step > 90) late += r.psnr / 10;
+    if (r.step == 41) trainer.save(folder / "checkpoint");
+  }
+  EXPECT_GT(late, early + 4);
+  Trainer second(*backend, small_scene(), o);
+  second.restore(folder / "checkpoint");
+  TrainOptions other = o;
+  other.batch = 1;
+  Trainer different(*backend, small_scene(), other);
+  EXPECT_NE(error_of([&] { different.restore(folder / "checkpoint"); }).find("batch 3, not 1"),
+            std::string::npos);
+  STIPPLE_SKIP_UNORDERED(backend_name());
+  while (!second.done()) second.step();
+  EXPECT_TRUE(same_bits(trainer.gaussians(), second.gaussians()));
+}
+
+// A viewer's thread looks at the model all the time, with a pass of its own on the same backend, and training
+// ends with the same bits. Every picture is of a model between two steps: as many Gaussians as a step
+// reported.
+TEST_P(TrainingTest, ASecondThreadMayRenderWhileTrainingRuns) {
+  TrainOptions o = quick(strategy());
+  o.stop_at = 120;
+  auto backend = make_test_backend(backend_name());
+  Trainer trainer(*backend, small_scene(), o);
+  std::set<std::size_t> reported = {trainer.device_gaussians().size()}, seen;
+  std::atomic<bool> is_over = false;
+  int pictures = 0;
+  std::thread viewer([&] {
+    Pass pass;
+    View view{small_scene().views[0].camera, trainer.render_options()};
+    while (!is_over || pictures == 0) {
+      view.camera.camera_from_world.translation.x += 0.01f;
+      const RenderedImages images = trainer.with_model([&](const DeviceGaussians& model) {
+        seen.insert(model.size());
+        return render(*backend, model, view, pass);
+      });
+      for (const float v : images.color.values) ASSERT_TRUE(std::isfinite(v));
+      ++pictures;
+    }
+  });
+  while (!trainer.done()) reported.insert(trainer.step().gaussian_count);
+  is_over = true;
+  viewer.join();
+  EXPECT_GT(pictures, 0);
+  for (const std::size_t count : seen) EXPECT_TRUE(reported.contains(count)) << count;
+  STIPPLE_SKIP_UNORDERED(backend_name());
+  EXPECT_TRUE(same_bits(trainer.gaussians(), train(o, backend_name())));
+}
+
+// What a step is refined to is there when it returns, and in what is then saved.
+TEST(Training, RefinementEndsTheStepThatItIsDueAt) {
+  auto backend = make_backend("cpu");
+  TrainOptions o = quick(Strategy::kMcmc);
+  Trainer trainer(*backend, small_scene(), o);
+  std::size_t before = trainer.device_gaussians().size();
+  int refinements = 0;
+  for (int i = 0; i < 60; ++i) {
+    const StepReport r = trainer.step();
+    EXPECT_EQ(r.gaussian_count, trainer.device_gaussians().size());
+    EXPECT_EQ(r.gaussian_count > before, trainer.schedule().refines_at(r.step)) << r.step;
+    refinements += r.gaussian_count > before;
+    before = r.gaussian_count;
+  }
+  EXPECT_GT(refinements, 2);
+}
+
+TEST(Training, RatesFollowTheRuleForBatches) {
+  TrainOptions o, four = o;
+  four.batch = 4;
+  const AdamOptions one = Schedule(o, 2).rates(100, 100), batch = Schedule(four, 2).rates(100, 100);
+  EXPECT_FLOAT_EQ(batch.mean, 2 * one.mean);
+  EXPECT_FLOAT_EQ(batch.sh_rest, 2 * one.sh_rest);
+  EXPECT_FLOAT_EQ(batch.beta1, std::pow(0.9f, 4.0f));
+  EXPECT_FLOAT_EQ(batch.beta2, std::pow(0.999f, 4.0f));
+}
+
 INSTANTIATE_TEST_SUITE_P(Train, TrainingTest,
                          testing::Combine(testing::ValuesIn(test_backend_names()),
                                           testing::Values(Strategy::kAdc, Strategy::kMcmc)),
@@ -205,7 +297,7 @@ TEST(Checkpoint, BrokenOnesAreRefusedAndLeaveTheTrainerAlone) {
 // A step whose loss or gradients are not finite changes nothing, and is counted.
 TEST(Training, WhatIsNotFiniteDoesNotSpread) {
   for (const Fault fault : {Fault::kLoss, Fault::kGradient}) {
-    FaultyBackend backend(make_backend("cpu"), fault, 3, 5);  // steps 3 to 5
+    FaultyBackend backend(fault, 3, 5);  // steps 3 to 5
     Trainer trainer(backend, small_scene(), quick(Strategy::kAdc));
     for (int i = 0; i < 2; ++i) EXPECT_FALSE(trainer.step().was_skipped);
     const Gaussians before = trainer.gaussians();

@@ -8,11 +8,14 @@
 namespace stipple {
 
 void add_devices(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("devices", "List the backends that this build can use here");
+  CLI::App* command = app.add_subcommand("devices", "List the devices that this build can use here");
   command->callback([] {
     for (const std::string& name : backend_names()) {
-      const std::string why = why_unusable(name);
-      fmt::print("{}: {}\n", name, why.empty() ? make_backend(name)->description() : why);
+      const std::vector<std::string> devices = list_devices(name);
+      if (devices.empty()) fmt::print("{}: {}\n", name, why_unusable(name));
+      for (std::size_t i = 0; i < devices.size(); ++i)
+        fmt::print("{}: {}\n", devices.size() > 1 ? fmt::format("{}, --device {}", name, i) : name,
+                   devices[i]);
     }
   });
 }

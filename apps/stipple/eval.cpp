@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "apps/stipple/backend_choice.h"
 #include "apps/stipple/commands.h"
 #include "apps/stipple/progress.h"
 #include "apps/stipple/run_folder.h"
@@ -25,7 +26,8 @@ constexpr std::size_t kPhotoBytes = std::size_t{1} << 30;  // of decoded photos,
 constexpr const char* kGiveScene = "give the scene's folder as second argument";
 
 struct EvalArguments {
-  std::string run, scene, sheet, backend = "best";
+  std::string run, scene, sheet;
+  BackendChoice backend;
   bool train = false, json = false;
 };
 
@@ -103,7 +105,7 @@ void run_eval(const EvalArguments& a) {
   if (!subject.sheet.empty()) OutputFile::check(subject.sheet);
   const Scene scene = load_scene(subject.options.scene, subject.options.scene_options);
   const std::vector<std::size_t> which = views_to_show(scene, a.train);
-  const auto backend = make_backend(a.backend);
+  const auto backend = a.backend.make();
   const DeviceGaussians gaussians = upload(*backend, load_ply(subject.model));
   const RenderOptions options = render_options(subject.options);
   PhotoCache photos(scene.views, kPhotoBytes);
@@ -133,8 +135,7 @@ void add_eval(CLI::App& app) {
                       "renders beside photos, as .png; contact_sheet.png in the run's folder if not given");
   command->add_flag("--train", a->train, "the training views instead of the test views");
   command->add_flag("--json", a->json, "print the scores as JSON");
-  command->add_option("--backend", a->backend, "cuda, cpu, or best: the first that works here")
-      ->capture_default_str();
+  add_backend_options(*command, a->backend);
   command->callback([a] { run_eval(*a); });
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <system_error>
 
+#include "apps/stipple/backend_choice.h"
 #include "apps/stipple/commands.h"
 #include "apps/stipple/interrupt.h"
 #include "apps/stipple/progress.h"
@@ -23,7 +24,8 @@ namespace stipple {
 namespace {
 
 struct FitArguments {
-  std::string picture, output, backend = "best";
+  std::string picture, output;
+  BackendChoice backend;
   bool builtin = false;
   int max_side_px = 1024;
   FitOptions options;
@@ -56,7 +58,7 @@ void run_fit(const FitArguments& a) {
   Image picture = load_picture(a);
   std::filesystem::path folder = a.output;
   prepare_folder(folder);
-  auto backend = make_backend(a.backend);
+  auto backend = a.backend.make();
   ImageFit fit(*backend, picture, a.options);
   catch_interrupts();
 
@@ -108,8 +110,7 @@ void add_fit(CLI::App& app) {
   command->add_option("--seed", a->options.seed, "of the random start")
       ->check(whole_number(0, INT64_MAX))
       ->capture_default_str();
-  command->add_option("--backend", a->backend, "cuda, cpu, or best: the first that works here")
-      ->capture_default_str();
+  add_backend_options(*command, a->backend);
   command->callback([a] { run_fit(*a); });
 }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <memory>
 
+#include "apps/stipple/backend_choice.h"
 #include "apps/stipple/commands.h"
 #include "apps/stipple/render_path.h"
 #include "stipple/core/error.h"
@@ -23,7 +24,8 @@ namespace stipple {
 namespace {
 
 struct RenderArguments {
-  std::string model, camera, output, depth, inverse_depth, alpha, backend = "best";
+  std::string model, camera, output, depth, inverse_depth, alpha;
+  BackendChoice backend;
   std::string background = "0,0,0";
   bool antialiased = false;
   PathArguments path;
@@ -71,7 +73,7 @@ void render_image(const RenderArguments& a, RenderOptions options) {
   if (!a.depth.empty()) options.depth = DepthOutput::kExpected;
   if (!a.inverse_depth.empty()) options.depth = DepthOutput::kInverse;
 
-  const RenderedImages images = render(*make_backend(a.backend), gaussians, {camera, options});
+  const RenderedImages images = render(*a.backend.make(), gaussians, {camera, options});
   if (has_extension(a.output, ".npy"))
     save_npy(images.color, a.output);
   else
@@ -85,7 +87,7 @@ void run_render(const RenderArguments& a) {
   RenderOptions options;
   options.background = parse_color(a.background);
   options.antialiased = a.antialiased;
-  if (!a.path.path.empty()) return render_path(a.path, a.model, a.output, options, *make_backend(a.backend));
+  if (!a.path.path.empty()) return render_path(a.path, a.model, a.output, options, *a.backend.make());
   if (a.camera.empty()) throw CLI::RequiredError("--camera or --path");
   render_image(a, options);
 }
@@ -115,8 +117,7 @@ void add_render(CLI::App& app) {
   for (CLI::Option* option : {depth, inverse, alpha}) option->excludes(path);
   command->add_option("--background", a->background, "red,green,blue, each 0 to 1")->capture_default_str();
   command->add_flag("--antialiased", a->antialiased, "dim splats that are smaller than a pixel");
-  command->add_option("--backend", a->backend, "cuda, cpu, or best: the first that works here")
-      ->capture_default_str();
+  add_backend_options(*command, a->backend);
   command->callback([a] { run_render(*a); });
 }
 

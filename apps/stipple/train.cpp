@@ -57,7 +57,8 @@ void prepare_folder(const TrainArguments& a) {
 }
 
 BackendOptions backend_options(const RunSettings& settings) {
-  return {.deterministic = settings.deterministic,
+  return {.device = settings.device,
+          .deterministic = settings.deterministic,
           .max_bytes = static_cast<std::size_t>(settings.max_vram_gib * (1u << 30))};
 }
 

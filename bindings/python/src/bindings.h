@@ -14,7 +14,7 @@ namespace stipple {
 
 namespace py = pybind11;
 
-using Address = std::uintptr_t;  // of somebody else's memory; 0: there is none
+using Address = std::uintptr_t;  // of borrowed memory; 0: there is none
 using NoLock = py::call_guard<py::gil_scoped_release>;
 
 // f(), while other threads of Python's may run: for what works first and then makes Python's objects.
@@ -27,22 +27,29 @@ auto without_lock(F f) {
 template <class T>
 using HostValues = py::array_t<T, py::array::c_style>;
 
+inline MemoryBorrower& borrower_of(Backend& backend) {
+  MemoryBorrower* borrower = backend.borrower();
+  if (!borrower) throw Error(std::string(backend.name()) + " cannot work on memory of another library");
+  return *borrower;
+}
+
 template <class T>
 DeviceArray<T> array_over(Backend& backend, Address data, std::size_t count) {
   if (data == 0 || count == 0) return {};
-  return DeviceArray<T>::over(backend, reinterpret_cast<T*>(data), count);
+  return DeviceArray<T>::over(borrower_of(backend), reinterpret_cast<T*>(data), count);
 }
 
-// Work on memory of others comes after what they have queued on their stream, and before what they queue
+// Work on borrowed memory comes after what its owner has queued on a stream, and before what the owner queues
 // next, also where it ends with an exception.
 class OnStream {
  public:
-  OnStream(Backend& backend, Address stream) : backend_(backend), stream_(reinterpret_cast<void*>(stream)) {
-    backend_.wait_for_stream(stream_);
+  OnStream(Backend& backend, Address stream)
+      : borrower_(borrower_of(backend)), stream_(reinterpret_cast<void*>(stream)) {
+    borrower_.wait_for_stream(stream_);
   }
   ~OnStream() {
     try {
-      backend_.make_stream_wait(stream_);
+      borrower_.make_stream_wait(stream_);
     } catch (const Error&) {  // the device is lost; the next call says so
     }
   }
@@ -50,7 +57,7 @@ class OnStream {
   OnStream& operator=(const OnStream&) = delete;
 
  private:
-  Backend& backend_;
+  MemoryBorrower& borrower_;
   void* stream_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss of a picture and its gradient, over memory of others.
+// The loss of a picture and its gradient, over borrowed memory.
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/shared_backend.h"
 
@@ -13,16 +13,16 @@ float loss_over(const std::string& name, int width, int height, Address color, A
   return shared_backend(name)->use([&](Backend& backend) {
     const std::size_t pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
     const OnStream order(backend, stream);
-    Frame frame;
-    frame.width_px = width;
-    frame.height_px = height;
-    frame.color = array_over<float>(backend, color, 3 * pixels);
+    Pass pass;
+    pass.frame.width_px = width;
+    pass.frame.height_px = height;
+    pass.frame.color = array_over<float>(backend, color, 3 * pixels);
     LossTarget photo;
     photo.color = array_over<std::uint8_t>(backend, target, 3 * pixels);
     photo.weight = array_over<float>(backend, weight, pixels);
-    FrameGradient gradient;
-    gradient.color = array_over<float>(backend, dL_dcolor, 3 * pixels);
-    return backend.loss(frame, photo, ssim_weight, gradient).total;
+    pass.dL_dframe.color = array_over<float>(backend, dL_dcolor, 3 * pixels);
+    backend.loss(photo, {.l1_weight = 1 - ssim_weight, .ssim_weight = ssim_weight}, pass);
+    return backend.read(pass).views[0].loss.total;
   });
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models as files and as arrays, pictures of them, and scores of pictures.
+#include <fmt/format.h>
+
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/shared_backend.h"
 #include "stipple/backend/render.h"
@@ -18,8 +20,7 @@ std::span<const T> span_at(Address data, std::size_t count) {
 
 template <class T>
 DeviceArray<T> array_from(Backend& backend, Address data, std::size_t count) {
-  if (count > 0 && backend.own_memory_bytes() == 0)
-    return DeviceArray<T>::over(backend, reinterpret_cast<T*>(data), count);
+  if (count > 0 && backend.own_memory_bytes() == 0) return array_over<T>(backend, data, count);
   return DeviceArray<T>(backend, span_at<T>(data, count));
 }
 
@@ -116,8 +117,10 @@ void bind_model(py::module_& module) {
       [] {
         std::vector<std::tuple<std::string, std::string, std::string>> found;  // name, what it is, why not
         for (const std::string& name : backend_names()) {
-          const std::string why = why_unusable(name);
-          found.emplace_back(name, why.empty() ? make_backend(name)->description() : "", why);
+          const std::vector<std::string> devices = list_devices(name);
+          if (devices.empty()) found.emplace_back(name, "", why_unusable(name));
+          for (std::size_t i = 0; i < devices.size(); ++i)
+            found.emplace_back(i == 0 ? name : fmt::format("{}:{}", name, i), devices[i], "");
         }
         return found;
       },

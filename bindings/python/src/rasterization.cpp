@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One picture forward and backward, over memory of others: parameters, pictures and gradients stay where they
+// One picture forward and backward, over borrowed memory: parameters, pictures and gradients stay where they
 // are, on the host or on a GPU. Only what the stages keep for the way back is ours.
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/shared_backend.h"
@@ -40,20 +40,25 @@ class Rasterization {
         parameters_(parameters),
         view_(view) {}
 
-  // `splat` has 16 floats a Gaussian (struct ProjectedSplat); pictures are planar.
-  void forward(Address splat, Address color, Address transmittance, Address depth, Address stream) {
+  // `splat` has 16 floats a Gaussian (struct ProjectedSplat); pictures are planar. `features` has
+  // feature_count floats a Gaussian, blended into as many planes.
+  void forward(Address splat, Address color, Address transmittance, Address depth, Address features,
+               int feature_count, Address planes, Address stream) {
     backend_->use([&](Backend& backend) {
       const OnStream order(backend, stream);
       const std::size_t pixels =
           static_cast<std::size_t>(view_.camera.width_px) * static_cast<std::size_t>(view_.camera.height_px);
-      projection_.splat = array_over<ProjectedSplat>(backend, splat, count_);
-      frame_.color = array_over<float>(backend, color, 3 * pixels);
-      frame_.transmittance = array_over<float>(backend, transmittance, pixels);
-      frame_.depth = array_over<float>(backend, depth, pixels);
+      pass_.projection.splat = array_over<ProjectedSplat>(backend, splat, count_);
+      pass_.frame.color = array_over<float>(backend, color, 3 * pixels);
+      pass_.frame.transmittance = array_over<float>(backend, transmittance, pixels);
+      pass_.frame.depth = array_over<float>(backend, depth, pixels);
       const Parameters in(backend, parameters_, count_, sh_degree_);
-      backend.project(in.gaussians, in.precomputed, view_, projection_);
-      backend.bin(projection_, view_, bins_);
-      backend.blend(projection_, bins_, view_, frame_);
+      stipple::forward(backend, in.gaussians, in.precomputed, view_, pass_);
+      features_.count = feature_count;
+      features_.value =
+          array_over<float>(backend, features, count_ * static_cast<std::size_t>(feature_count));
+      planes_ = array_over<float>(backend, planes, pixels * static_cast<std::size_t>(feature_count));
+      if (feature_count > 0) backend.blend_channels(view_, features_, pass_, planes_);
     });
   }
 
@@ -64,27 +69,36 @@ class Rasterization {
 
   // `dL_dsplat` has 10 floats a Gaussian (struct Splat), of which the first two are those of its place.
   Outcome backward(Address dL_dcolor, Address dL_dalpha, Address dL_ddepth, Address dL_dsplat,
-                   Address absolute, const Addresses& gradients, bool wants_camera, bool wants_background,
-                   Address stream) {
+                   Address absolute, Address dL_dplanes, Address dL_dfeatures, const Addresses& gradients,
+                   bool wants_camera, bool wants_background, Address stream) {
     return backend_->use([&](Backend& backend) {
       const OnStream order(backend, stream);
-      const std::size_t pixels = frame_.transmittance.size();
-      FrameGradient dL_dframe;
-      dL_dframe.color = array_over<float>(backend, dL_dcolor, 3 * pixels);
-      dL_dframe.alpha = array_over<float>(backend, dL_dalpha, pixels);
-      dL_dframe.depth = array_over<float>(backend, dL_ddepth, pixels);
-      SplatGradient splats;
-      splats.splat = array_over<Splat>(backend, dL_dsplat, count_);
-      splats.wants_absolute = absolute != 0;
-      splats.absolute_mean_px = array_over<Vec2f>(backend, absolute, count_);
-      splats.wants_background = wants_background;
-      backend.blend_backward(projection_, bins_, view_, frame_, dL_dframe, splats);
+      const std::size_t pixels = pass_.frame.transmittance.size();
+      pass_.dL_dframe.color = array_over<float>(backend, dL_dcolor, 3 * pixels);
+      pass_.dL_dframe.alpha = array_over<float>(backend, dL_dalpha, pixels);
+      pass_.dL_dframe.depth = array_over<float>(backend, dL_ddepth, pixels);
+      pass_.dL_dsplat.splat = array_over<Splat>(backend, dL_dsplat, count_);
+      pass_.dL_dsplat.absolute_mean_px = array_over<Vec2f>(backend, absolute, count_);
+      const WantedGradients wanted{
+          .absolute_mean = absolute != 0, .background = wants_background, .camera = wants_camera};
+      backend.blend_backward(view_, wanted, pass_);
+      if (dL_dplanes != 0) {
+        auto of_features = array_over<float>(backend, dL_dfeatures, features_.value.size());
+        backend.blend_channels_backward(view_, features_, planes_,
+                                        array_over<float>(backend, dL_dplanes, planes_.size()), pass_,
+                                        of_features);
+      }
       const Parameters in(backend, parameters_, count_, sh_degree_);
       Parameters out(backend, gradients, count_, sh_degree_);
+      GradientSum sum;
+      sum.gaussians = std::move(out.gaussians);
+      sum.precomputed = std::move(out.precomputed);
+      backend.project_backward(in.gaussians, in.precomputed, view_, wanted, pass_, sum);
       Outcome outcome;
-      backend.project_backward(in.gaussians, in.precomputed, view_, projection_, splats, out.gaussians,
-                               out.precomputed, wants_camera ? &outcome.camera : nullptr);
-      outcome.background = splats.background;
+      if (!wants_camera && !wants_background) return outcome;  // and nobody waits
+      const ViewResult result = backend.read(pass_).views.back();
+      outcome.camera = result.camera;
+      outcome.background = result.background;
       return outcome;
     });
   }
@@ -95,9 +109,9 @@ class Rasterization {
   int sh_degree_;
   Addresses parameters_;
   View view_;
-  Projection projection_;
-  TileBins bins_;
-  Frame frame_;
+  Pass pass_;
+  Channels features_;
+  DeviceArray<float> planes_;
 };
 
 DepthOutput depth_output(const std::string& name) {
@@ -140,19 +154,20 @@ void bind_rasterization(py::module_& module) {
   py::class_<Rasterization>(module, "Rasterization")
       .def(py::init<const std::string&, std::size_t, int, const Addresses&, const View&>(), NoLock())
       .def("forward", &Rasterization::forward, NoLock())
-      .def("backward", [](Rasterization& r, Address dL_dcolor, Address dL_dalpha, Address dL_ddepth,
-                          Address dL_dsplat, Address absolute, const Addresses& gradients, bool wants_camera,
-                          bool wants_background, Address stream) {
-        const Rasterization::Outcome outcome = without_lock([&] {
-          return r.backward(dL_dcolor, dL_dalpha, dL_ddepth, dL_dsplat, absolute, gradients, wants_camera,
-                            wants_background, stream);
-        });
-        const Vec3f b = outcome.background;
-        const CameraGradient& c = outcome.camera;
-        return py::make_tuple(camera_numbers(c.camera_from_world.rotation, c.camera_from_world.translation,
-                                             c.focal_px, c.center_px),
-                              std::vector<float>{b.x, b.y, b.z});
-      });
+      .def("backward",
+           [](Rasterization& r, Address dL_dcolor, Address dL_dalpha, Address dL_ddepth, Address dL_dsplat,
+              Address absolute, Address dL_dplanes, Address dL_dfeatures, const Addresses& gradients,
+              bool wants_camera, bool wants_background, Address stream) {
+             const Rasterization::Outcome outcome = without_lock([&] {
+               return r.backward(dL_dcolor, dL_dalpha, dL_ddepth, dL_dsplat, absolute, dL_dplanes,
+                                 dL_dfeatures, gradients, wants_camera, wants_background, stream);
+             });
+             const Vec3f b = outcome.background;
+             const CameraGradient& c = outcome.camera;
+             return py::make_tuple(camera_numbers(c.camera_from_world.rotation,
+                                                  c.camera_from_world.translation, c.focal_px, c.center_px),
+                                   std::vector<float>{b.x, b.y, b.z});
+           });
 }
 
 }  // namespace stipple

@@ -27,7 +27,7 @@ class SharedBackend {
   std::unique_ptr<Backend> backend_;
 };
 
-// This thread's backend of that name, or of "best".
+// This thread's backend of that name, or of "best"; "cuda:1" is that of the second GPU.
 std::shared_ptr<SharedBackend> shared_backend(const std::string& name);
 
 }  // namespace stipple

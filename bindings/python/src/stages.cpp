@@ -10,49 +10,94 @@ namespace stipple {
 
 namespace {
 
-// What a stage left on a backend, of how many Gaussians and of which picture; 0: of none.
-struct Origin {
+// A pass on a backend, of how many Gaussians and of which picture. The stages' objects share it, so that
+// nothing is copied; where a stage is run a second time on the same input, it gets a copy of the pass, and
+// the first result stays.
+struct SharedPass {
   std::shared_ptr<SharedBackend> backend;
   std::size_t count = 0;
   int width = 0, height = 0;
-};
-template <class T>
-struct On : Origin {
-  On(const Origin& origin) : Origin(origin) {}
-  T value{};
+  Pass pass;
+  bool has_bins = false, has_frame = false;
 };
 
-using OnProjection = On<Projection>;
-using OnBins = On<TileBins>;
-using OnFrame = On<Frame>;
-using OnFrameGradient = On<FrameGradient>;
-using OnSplatGradient = On<SplatGradient>;
+// What a stage left there.
+struct OnPass {
+  std::shared_ptr<SharedPass> on;
+};
+struct OnProjection : OnPass {
+  Projection& value() const { return on->pass.projection; }
+};
+struct OnBins : OnPass {
+  TileBins& value() const { return on->pass.bins; }
+};
+struct OnFrame : OnPass {
+  Frame& value() const { return on->pass.frame; }
+};
+// Gradients are the objects' own: there may be several of one frame. They are lent to the pass for a stage.
+struct OnFrameGradient : OnPass {
+  std::shared_ptr<FrameGradient> gradient = std::make_shared<FrameGradient>();
+  FrameGradient& value() const { return *gradient; }
+};
+struct OnSplatGradient : OnPass {
+  std::shared_ptr<SplatGradient> gradient = std::make_shared<SplatGradient>();
+  Vec3f background{0, 0, 0};
+  SplatGradient& value() const { return *gradient; }
+};
+
+// A copy of the pass to go on with.
+std::shared_ptr<SharedPass> copy_of(const SharedPass& from) {
+  auto to = std::make_shared<SharedPass>();
+  to->backend = from.backend;
+  to->count = from.count;
+  to->width = from.width;
+  to->height = from.height;
+  to->pass = from.backend->use([&](Backend& b) { return b.copy_of(from.pass); });
+  return to;
+}
+
+// While it lives, `lent` is in the place of `own`.
+template <class T>
+class Lent {
+ public:
+  Lent(T& own, T& lent) : own_(own), lent_(lent) { std::swap(own_, lent_); }
+  ~Lent() { std::swap(own_, lent_); }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+
+ private:
+  T &own_, &lent_;
+};
 
 struct Moments {
   AdamMoments value;
   std::shared_ptr<SharedBackend> backend;
 };
 
-Origin origin_of(const Origin& projection, const View& view) {
-  return {projection.backend, projection.count, view.camera.width_px, view.camera.height_px};
+// ValueError unless the pass is of this view's picture.
+void check_view(const OnPass& made, const View& view) {
+  const SharedPass& p = *made.on;
+  if (p.width != view.camera.width_px || p.height != view.camera.height_px)
+    throw py::value_error(fmt::format("projection is of a picture of {}x{}, but the camera's is {}x{}",
+                                      p.width, p.height, view.camera.width_px, view.camera.height_px));
 }
 
 // ValueError unless `made` is of the same backend, Gaussians and picture as this.
-void check_origin(const char* name, const Origin& made, const Origin& wanted) {
-  if (made.backend != wanted.backend)
+void check_origin(const char* name, const OnPass& made, const OnPass& wanted) {
+  const SharedPass &a = *made.on, &b = *wanted.on;
+  if (a.backend != b.backend)
     throw py::value_error(fmt::format("{} was made on another backend, or by another thread", name));
-  if (made.count != wanted.count)
-    throw py::value_error(
-        fmt::format("{} is of {} Gaussians, but there are {}", name, made.count, wanted.count));
-  if (made.width != wanted.width || made.height != wanted.height)
-    throw py::value_error(fmt::format("{} is of a picture of {}x{}, but the camera's is {}x{}", name,
-                                      made.width, made.height, wanted.width, wanted.height));
+  if (a.count != b.count)
+    throw py::value_error(fmt::format("{} is of {} Gaussians, but there are {}", name, a.count, b.count));
+  if (a.width != b.width || a.height != b.height)
+    throw py::value_error(fmt::format("{} is of a picture of {}x{}, but the camera's is {}x{}", name, a.width,
+                                      a.height, b.width, b.height));
 }
 
-void check_count(const char* name, std::size_t count, const Origin& projection) {
-  if (count != projection.count)
+void check_count(const char* name, std::size_t count, const OnPass& projection) {
+  if (count != projection.on->count)
     throw py::value_error(
-        fmt::format("{} has {} Gaussians, but projection has {}", name, count, projection.count));
+        fmt::format("{} has {} Gaussians, but projection has {}", name, count, projection.on->count));
 }
 
 // What is assigned to an array: of its type and shape.
@@ -77,26 +122,26 @@ struct NoCheck {
 template <class Number, class Class, class Get, class Check = NoCheck>
 void def_array(py::class_<Class>& bound, const char* name, py::ssize_t columns, const char* help, Get get,
                Check check = {}) {
-  using T = typename decltype(get(std::declval<Class&>().value)
+  using T = typename decltype(get(std::declval<Class&>().value())
                                   .download(std::declval<const Backend&>()))::value_type;
   bound.def_property(
       name,
       [columns, get](Class& c) {
         const std::vector<T> values = without_lock(
-            [&] { return c.backend->use([&](Backend& b) { return get(c.value).download(b); }); });
+            [&] { return c.on->backend->use([&](Backend& b) { return get(c.value()).download(b); }); });
         const auto numbers = static_cast<py::ssize_t>(values.size() * sizeof(T) / sizeof(Number));
         return rows_to_numpy<Number>(values, columns == 0
                                                  ? std::vector<py::ssize_t>{numbers}
                                                  : std::vector<py::ssize_t>{numbers / columns, columns});
       },
       [name, columns, get, check](Class& c, const py::array& given) {
-        auto& array = get(c.value);
+        auto& array = get(c.value());
         const auto numbers = static_cast<py::ssize_t>(array.size() * sizeof(T) / sizeof(Number));
         const HostValues<Number> values = check_values<Number>(name, given, numbers, columns);
         const std::span<const Number> from(values.data(), static_cast<std::size_t>(numbers));
         check(c, from);
         const py::gil_scoped_release no_lock;
-        c.backend->use([&](Backend& b) {
+        c.on->backend->use([&](Backend& b) {
           array.upload(b, {reinterpret_cast<const T*>(from.data()), array.size()});
         });
       },
@@ -104,27 +149,30 @@ void def_array(py::class_<Class>& bound, const char* name, py::ssize_t columns, 
 }
 
 void check_slots(const OnBins& bins, std::span<const std::uint32_t> gaussian) {
-  if (std::any_of(gaussian.begin(), gaussian.end(), [&](std::uint32_t g) { return g >= bins.count; }))
-    throw py::value_error(fmt::format("gaussian_from_slot must name Gaussians from 0 to {}", bins.count - 1));
+  if (std::any_of(gaussian.begin(), gaussian.end(), [&](std::uint32_t g) { return g >= bins.on->count; }))
+    throw py::value_error(
+        fmt::format("gaussian_from_slot must name Gaussians from 0 to {}", bins.on->count - 1));
 }
 
 void check_begins(const OnBins& bins, std::span<const std::uint32_t> begin) {
   if (begin.front() != 0 || !std::is_sorted(begin.begin(), begin.end()) ||
-      begin.back() != bins.value.gaussian_from_slot.size())
+      begin.back() != bins.value().gaussian_from_slot.size())
     throw py::value_error("slot_begin_from_tile must rise from 0 to the number of slots");
 }
 
 py::tuple stage_loss(const OnFrame& frame, const HostValues<std::uint8_t>& target,
                      const HostValues<float>& weight, float ssim_weight) {
-  OnFrameGradient gradient(frame);
+  OnFrameGradient gradient{{frame.on}};
   const std::span<const std::uint8_t> color(target.data(), static_cast<std::size_t>(target.size()));
   const std::span<const float> weights(weight.data(), static_cast<std::size_t>(weight.size()));
   const LossValue value = without_lock([&] {
-    return frame.backend->use([&](Backend& b) {
+    return frame.on->backend->use([&](Backend& b) {
       LossTarget t;
       t.color.upload(b, color);
       if (!weights.empty()) t.weight.upload(b, weights);
-      return b.loss(frame.value, t, ssim_weight, gradient.value);
+      const Lent lent(frame.on->pass.dL_dframe, gradient.value());
+      b.loss(t, {.l1_weight = 1 - ssim_weight, .ssim_weight = ssim_weight}, frame.on->pass);
+      return b.read(frame.on->pass).views.back().loss;
     });
   });
   return py::make_tuple(value.total, value.mean_squared_error, std::move(gradient));
@@ -132,72 +180,101 @@ py::tuple stage_loss(const OnFrame& frame, const HostValues<std::uint8_t>& targe
 
 OnFrameGradient make_frame_gradient(const OnFrame& frame, const HostValues<float>& color,
                                     const HostValues<float>& alpha, const HostValues<float>& depth) {
-  OnFrameGradient made(frame);
+  OnFrameGradient made{{frame.on}};
   const auto span = [](const HostValues<float>& v) {
     return std::span<const float>(v.data(), static_cast<std::size_t>(v.size()));
   };
   const std::span<const float> of_color = span(color), of_alpha = span(alpha), of_depth = span(depth);
-  if (!of_depth.empty() && frame.value.depth.empty())
+  if (!of_depth.empty() && frame.value().depth.empty())
     throw py::value_error("depth has a gradient, but the frame has no depth");
   const py::gil_scoped_release no_lock;
-  frame.backend->use([&](Backend& b) {
-    made.value.color.upload(b, of_color);
-    if (!of_alpha.empty()) made.value.alpha.upload(b, of_alpha);
-    if (!of_depth.empty()) made.value.depth.upload(b, of_depth);
+  frame.on->backend->use([&](Backend& b) {
+    made.value().color.upload(b, of_color);
+    if (!of_alpha.empty()) made.value().alpha.upload(b, of_alpha);
+    if (!of_depth.empty()) made.value().depth.upload(b, of_depth);
   });
   return made;
 }
 
 OnProjection stage_project(const std::string& name, const HostGaussians& gaussians, const View& view) {
-  OnProjection out({shared_backend(name), gaussians.count, view.camera.width_px, view.camera.height_px});
-  out.backend->use([&](Backend& b) { b.project(to_device(b, gaussians), {}, view, out.value); });
-  return out;
+  auto on = std::make_shared<SharedPass>();
+  on->backend = shared_backend(name);
+  on->count = gaussians.count;
+  on->width = view.camera.width_px;
+  on->height = view.camera.height_px;
+  on->backend->use([&](Backend& b) { b.project(to_device(b, gaussians), {}, view, on->pass); });
+  return {{on}};
 }
 
 OnBins stage_bin(const OnProjection& projection, const View& view) {
-  check_origin("projection", projection, origin_of(projection, view));
-  OnBins out(projection);
-  out.backend->use([&](Backend& b) { b.bin(projection.value, view, out.value); });
-  return out;
+  check_view(projection, view);
+  const auto on = std::exchange(projection.on->has_bins, true) ? copy_of(*projection.on) : projection.on;
+  on->has_bins = true;
+  on->backend->use([&](Backend& b) { b.bin(view, on->pass); });
+  return {{on}};
+}
+
+// The splats of `projection` in a pass that may be another: they may have been changed.
+void take_splats(const OnProjection& projection, SharedPass& to) {
+  if (projection.on.get() == &to) return;
+  to.backend->use([&](Backend& b) { to.pass.projection.splat = projection.value().splat.copy(b); });
+}
+
+// Likewise the lists of `bins`. Others than those that the pass was blended with may not be longer.
+void take_bins(const OnBins& bins, SharedPass& to) {
+  if (bins.on.get() == &to) return;
+  if (bins.value().gaussian_from_slot.size() != to.pass.bins.gaussian_from_slot.size())
+    throw py::value_error("frame was blended from other bins");
+  to.backend->use([&](Backend& b) {
+    to.pass.bins.gaussian_from_slot = bins.value().gaussian_from_slot.copy(b);
+    to.pass.bins.slot_begin_from_tile = bins.value().slot_begin_from_tile.copy(b);
+  });
 }
 
 OnFrame stage_blend(const OnProjection& projection, const OnBins& bins, const View& view) {
-  check_origin("projection", projection, origin_of(projection, view));
+  check_view(projection, view);
   check_origin("bins", bins, projection);
-  OnFrame out(projection);
-  out.backend->use([&](Backend& b) { b.blend(projection.value, bins.value, view, out.value); });
-  return out;
+  const auto on = std::exchange(bins.on->has_frame, true) ? copy_of(*bins.on) : bins.on;
+  on->has_bins = on->has_frame = true;
+  take_splats(projection, *on);
+  on->backend->use([&](Backend& b) { b.blend(view, on->pass); });
+  return {{on}};
 }
 
 OnSplatGradient stage_blend_backward(const OnProjection& projection, const OnBins& bins, const View& view,
                                      const OnFrame& frame, const OnFrameGradient& dL_dframe,
                                      bool wants_absolute) {
-  check_origin("projection", projection, origin_of(projection, view));
+  check_view(projection, view);
   check_origin("bins", bins, projection);
   check_origin("frame", frame, projection);
   check_origin("dL_dframe", dL_dframe, projection);
-  OnSplatGradient out(projection);
-  out.value.wants_absolute = wants_absolute;
-  out.value.wants_background = true;
-  out.backend->use([&](Backend& b) {
-    b.blend_backward(projection.value, bins.value, view, frame.value, dL_dframe.value, out.value);
+  SharedPass& on = *frame.on;
+  take_splats(projection, on);
+  take_bins(bins, on);
+  OnSplatGradient out{{projection.on}};
+  on.backend->use([&](Backend& b) {
+    const Lent lent_frame(on.pass.dL_dframe, dL_dframe.value());
+    const Lent lent_splats(on.pass.dL_dsplat, out.value());
+    b.blend_backward(view, {.absolute_mean = wants_absolute, .background = true}, on.pass);
+    out.background = b.read(on.pass).views.back().background;
   });
   return out;
 }
 
 py::tuple stage_project_backward(const HostGaussians& gaussians, const View& view,
                                  const OnProjection& projection, const OnSplatGradient& dL_dsplat) {
-  check_origin("projection", projection, origin_of(projection, view));
+  check_view(projection, view);
   check_origin("dL_dsplat", dL_dsplat, projection);
   check_count("gaussians", gaussians.count, projection);
   CameraGradient camera;
   const Gaussians gradients = without_lock([&] {
-    return projection.backend->use([&](Backend& b) {
-      DeviceGaussians out;
-      Precomputed none;
-      b.project_backward(to_device(b, gaussians), {}, view, projection.value, dL_dsplat.value, out, none,
-                         &camera);
-      return download(b, out);
+    SharedPass& on = *projection.on;
+    return on.backend->use([&](Backend& b) {
+      GradientSum sum;
+      const Lent lent(on.pass.dL_dsplat, dL_dsplat.value());
+      b.project_backward(to_device(b, gaussians), {}, view, {.camera = true}, on.pass, sum);
+      camera = b.read(on.pass).views.back().camera;
+      return download(b, sum.gaussians);
     });
   });
   return py::make_tuple(to_numpy(gradients), camera_numbers(camera.camera_from_world.rotation,
@@ -207,11 +284,19 @@ py::tuple stage_project_backward(const HostGaussians& gaussians, const View& vie
 
 void check_moments(const Moments& moments, const HostGaussians& gaussians, const OnProjection& projection) {
   if (!moments.backend) return;  // still empty
-  if (moments.backend != projection.backend)
+  if (moments.backend != projection.on->backend)
     throw py::value_error("moments were made on another backend, or by another thread");
   if (moments.value.first.size() != gaussians.count || moments.value.first.sh_degree != gaussians.sh_degree)
     throw py::value_error(fmt::format("moments are of {} Gaussians of degree {}, not of these",
                                       moments.value.first.size(), moments.value.first.sh_degree));
+}
+
+// Which Gaussians the projection shows, as a sum of gradients has it.
+std::vector<Vec2f> seen_in(const Backend& backend, const OnProjection& projection) {
+  std::vector<Vec2f> seen;
+  for (const ProjectedSplat& s : projection.value().splat.download(backend))
+    seen.push_back(s.splat.opacity > 0 ? Vec2f(0, 1) : Vec2f(0, 0));
+  return seen;
 }
 
 // The Gaussians after one step of Adam; the moments go on.
@@ -229,14 +314,20 @@ py::tuple stage_optimize(const HostGaussians& gaussians, const HostGaussians& gr
                       .step = step,
                       .visible_only = visible_only};
   return to_numpy(without_lock([&] {
-    return projection.backend->use([&](Backend& b) {
+    return projection.on->backend->use([&](Backend& b) {
       // Copies, since Adam writes to them and reads whole vectors at their ends.
-      DeviceGaussians g = upload(b, to_host(gaussians));
-      const DeviceGaussians d = upload(b, to_host(gradients));
-      if (!moments.backend) moments.value = {zeros_like(b, g), zeros_like(b, g)};
-      moments.backend = projection.backend;
-      b.optimize(g, d, projection.value, moments.value, options);
-      return download(b, g);
+      TrainState state;
+      state.gaussians = upload(b, to_host(gaussians));
+      GradientSum sum;
+      sum.gaussians = upload(b, to_host(gradients));
+      sum.is_empty = false;
+      if (visible_only) sum.observed.upload(b, seen_in(b, projection));
+      if (!moments.backend) moments.value = {zeros_like(b, state.gaussians), zeros_like(b, state.gaussians)};
+      moments.backend = projection.on->backend;
+      const Lent lent(state.moments, moments.value);
+      Pass pass;
+      b.optimize(state, sum, options, {}, pass);
+      return download(b, state.gaussians);
     });
   }));
 }
@@ -246,8 +337,8 @@ void bind_objects(py::module_& module) {
   def_array<float>(
       projection, "splat", 16, "(N, 16): see stages.SPLAT", [](Projection & p) -> auto& { return p.splat; });
   py::class_<OnBins> bins(module, "TileBins", "Which splats are in which tile: bin -> blend.");
-  bins.def_property_readonly("column_count", [](const OnBins& b) { return b.value.column_count; });
-  bins.def_property_readonly("row_count", [](const OnBins& b) { return b.value.row_count; });
+  bins.def_property_readonly("column_count", [](const OnBins& b) { return b.value().column_count; });
+  bins.def_property_readonly("row_count", [](const OnBins& b) { return b.value().row_count; });
   def_array<std::uint32_t>(
       bins, "slot_begin_from_tile", 0, "(tiles + 1,): tile t has the slots from begin[t] to begin[t + 1] - 1",
       [](TileBins & b) -> auto& { return b.slot_begin_from_tile; }, check_begins);
@@ -255,8 +346,8 @@ void bind_objects(py::module_& module) {
       bins, "gaussian_from_slot", 0, "(slots,): in each tile the nearest first",
       [](TileBins & b) -> auto& { return b.gaussian_from_slot; }, check_slots);
   py::class_<OnFrame> frame(module, "Frame", "The picture, in planes: blend -> loss, blend_backward.");
-  frame.def_property_readonly("width", [](const OnFrame& f) { return f.width; });
-  frame.def_property_readonly("height", [](const OnFrame& f) { return f.height; });
+  frame.def_property_readonly("width", [](const OnFrame& f) { return f.on->width; });
+  frame.def_property_readonly("height", [](const OnFrame& f) { return f.on->height; });
   def_array<float>(
       frame, "color", 0, "(3 * height * width,), over the background",
       [](Frame & f) -> auto& { return f.color; });
@@ -283,7 +374,7 @@ void bind_gradients(py::module_& module) {
       dL_dsplat, "absolute_mean_px", 2, "(N, 2), or empty: sums without signs",
       [](SplatGradient & s) -> auto& { return s.absolute_mean_px; });
   dL_dsplat.def_property_readonly("background", [](const OnSplatGradient& s) {
-    const Vec3f b = s.value.background;
+    const Vec3f b = s.background;
     return std::vector<float>{b.x, b.y, b.z};
   });
 }

@@ -58,7 +58,8 @@ class PythonTrainer {
   PythonTrainer(std::shared_ptr<Scene> scene, const RunSettings& s)
       : scene_(std::move(scene)),
         backend_(
-            make_backend(s.backend, {.deterministic = s.deterministic,
+            make_backend(s.backend, {.device = s.device,
+                                     .deterministic = s.deterministic,
                                      .max_bytes = static_cast<std::size_t>(s.max_vram_gib * (1u << 30))})),
         trainer_(*backend_, *scene_, s.train),
         wants_evaluation_(s.train.hold_out) {}

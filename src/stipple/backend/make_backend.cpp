@@ -18,13 +18,21 @@ struct Entry {
   const char* name;
   std::unique_ptr<Backend> (*make)(const BackendOptions&);
   std::string (*why_unusable)();
+  std::vector<std::string> (*list_devices)();
 };
+
+std::unique_ptr<Backend> make_the_cpu(const BackendOptions& options) {
+  if (options.device != 0)
+    throw Error(fmt::format("there is one CPU backend, device 0, and no device {}", options.device));
+  return make_cpu_backend();
+}
 
 constexpr Entry kBackends[] = {  // fastest first
 #ifdef STIPPLE_CUDA
-    {"cuda", make_cuda_backend, why_cuda_is_unusable},
+    {"cuda", make_cuda_backend, why_cuda_is_unusable, list_cuda_devices},
 #endif
-    {"cpu", [](const BackendOptions&) { return make_cpu_backend(); }, [] { return std::string(); }}};
+    {"cpu", make_the_cpu, [] { return std::string(); },
+     [] { return std::vector{make_cpu_backend()->description()}; }}};
 
 const Entry& find(std::string_view name) {
   for (const Entry& entry : kBackends)
@@ -48,6 +56,11 @@ std::vector<std::string> backend_names() {
 }
 
 std::string why_unusable(std::string_view name) { return find(name).why_unusable(); }
+
+std::vector<std::string> list_devices(std::string_view name) {
+  const Entry& entry = find(name);
+  return entry.why_unusable().empty() ? entry.list_devices() : std::vector<std::string>();
+}
 
 std::unique_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options) {
   const Entry& entry = name == "best" ? best() : find(name);

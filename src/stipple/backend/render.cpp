@@ -16,23 +16,19 @@ Image image_from_planes(const std::vector<float>& planes, int width, int height,
 }
 
 // Where there is no room for what a picture takes, it is drawn in two bands, or four ...
-void draw(Backend& backend, const DeviceGaussians& gaussians, View view, Projection& projection,
-          TileBins& bins, Frame& frame) {
+void draw(Backend& backend, const DeviceGaussians& gaussians, View view, Pass& pass) {
   const TileRows all = tile_rows_of(view);
+  view.id = kNoView;  // the room is then asked for, not predicted
   for (int rows = std::max(all.end - all.begin, 1);; rows = (rows + 1) / 2) {
     try {
       for (int begin = all.begin; begin == all.begin || begin < all.end; begin += rows) {
         view.band = {begin, std::min(begin + rows, all.end)};
-        backend.project(gaussians, {}, view, projection);
-        backend.bin(projection, view, bins);
-        backend.blend(projection, bins, view, frame);
+        forward(backend, gaussians, {}, view, pass);
       }
       return;
     } catch (const OutOfMemory&) {
       if (rows == 1) throw;
-      projection = {};
-      bins = {};
-      frame = {};
+      pass = {};
     }
   }
 }
@@ -53,8 +49,7 @@ ModelRenderer::ModelRenderer(Backend& backend, const Gaussians& gaussians)
     : backend_(backend), gaussians_(upload(backend, gaussians)) {}
 
 RenderedImages ModelRenderer::render(const View& view) {
-  draw(backend_, gaussians_, view, projection_, bins_, frame_);
-  return download_frame(backend_, frame_);
+  return stipple::render(backend_, gaussians_, view, pass_);
 }
 
 RenderedImages render(Backend& backend, const Gaussians& gaussians, const View& view) {
@@ -62,11 +57,13 @@ RenderedImages render(Backend& backend, const Gaussians& gaussians, const View& 
 }
 
 RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const View& view) {
-  Projection projection;
-  TileBins bins;
-  Frame frame;
-  draw(backend, gaussians, view, projection, bins, frame);
-  return download_frame(backend, frame);
+  Pass pass;
+  return render(backend, gaussians, view, pass);
+}
+
+RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const View& view, Pass& pass) {
+  draw(backend, gaussians, view, pass);
+  return download_frame(backend, pass.frame);
 }
 
 }  // namespace stipple

@@ -22,14 +22,14 @@ class ModelRenderer {
  private:
   Backend& backend_;
   DeviceGaussians gaussians_;
-  Projection projection_;
-  TileBins bins_;
-  Frame frame_;
+  Pass pass_;
 };
 
 // One picture.
 RenderedImages render(Backend& backend, const Gaussians& gaussians, const View& view);
 RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const View& view);
+// One of many, with a pass that is kept between them.
+RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const View& view, Pass& pass);
 
 // The device's planes as interleaved host images.
 RenderedImages download_frame(const Backend& backend, const Frame& frame);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "stipple/backend/backend.h"
+#include "stipple/backend/view.h"
 
 namespace stipple {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <chrono>
-#include <cmath>
+// A training step as the composition of its phases. Every backend runs this one.
+#include "stipple/backend/train_step.h"
 
 #include "stipple/backend/backend.h"
 
@@ -8,46 +8,76 @@ namespace stipple {
 
 namespace {
 
-// The time between the stages of a step.
-class Clock {
- public:
-  explicit Clock(StageTimes& ms) : ms_(ms) {}
-  void lap(Stage stage) {
-    const auto now = std::chrono::steady_clock::now();
-    ms_[static_cast<std::size_t>(stage)] += std::chrono::duration<double, std::milli>(now - last_).count();
-    last_ = now;
-  }
+WantedGradients wanted_for(const TrainStep& step) {
+  WantedGradients wanted;
+  wanted.splats = false;
+  wanted.absolute_mean = step.absolute_gradients;
+  wanted.observed = true;
+  return wanted;
+}
 
- private:
-  StageTimes& ms_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
+// The frame's gradient, by the built-in loss, by the caller's own, or by both.
+void differentiate_frame(Backend& backend, const TrainView& view, const TrainStep& step, Pass& pass) {
+  if (view.target) {
+    backend.loss(*view.target, step.loss, pass);
+  } else {
+    pass.dL_dframe.color.resize_zero(backend, pass.frame.color.size());
+    pass.dL_dframe.alpha.resize(backend, 0);
+    pass.dL_dframe.depth.resize(backend, 0);
+  }
+  if (step.own_loss) step.own_loss(backend, view.view, pass.frame, pass.dL_dframe);
+}
+
+void enqueue(Backend& backend, TrainState& state, std::span<const TrainView> views, const TrainStep& step,
+             TrainBuffers& buffers) {
+  Pass& pass = buffers.pass;
+  const WantedGradients wanted = wanted_for(step);
+  backend.begin(pass, static_cast<int>(views.size()));
+  buffers.sum.is_empty = true;
+  for (const TrainView& view : views) {
+    forward(backend, state.gaussians, {}, view.view, pass);
+    differentiate_frame(backend, view, step, pass);
+    backend.blend_backward(view.view, wanted, pass);
+    if (views.size() > 1)
+      backend.project_backward(state.gaussians, {}, view.view, wanted, pass, buffers.sum);
+    else
+      backend.project_backward_optimize(state, view.view, wanted, step.adam, step.loss, pass);
+  }
+  if (views.size() > 1) backend.optimize(state, buffers.sum, step.adam, step.loss, pass);
+  if (step.noise != 0) backend.perturb(state.gaussians, step.noise, step.noise_seed, pass);
+}
 
 }  // namespace
 
-TrainOutcome Backend::train_step(TrainState& state, const View& view, const LossTarget& target,
-                                 const TrainStep& what, TrainBuffers& b) {
-  TrainOutcome outcome;
-  Clock clock(outcome.ms);
-  outcome.is_finite = false;
-  project(state.gaussians, {}, view, b.projection);
-  clock.lap(Stage::kProject);
-  bin(b.projection, view, b.bins);
-  clock.lap(Stage::kBin);
-  blend(b.projection, b.bins, view, b.frame);
-  clock.lap(Stage::kBlend);
-  outcome.loss = loss(b.frame, target, what.ssim_weight, b.dL_dframe);
-  clock.lap(Stage::kLoss);
-  if (!std::isfinite(outcome.loss.total)) return outcome;
-  b.dL_dsplat.wants_absolute = what.absolute_gradients;
-  blend_backward(b.projection, b.bins, view, b.frame, b.dL_dframe, b.dL_dsplat);
-  outcome.is_finite = observe(b.projection, b.dL_dsplat, view, state.statistics);
-  clock.lap(Stage::kBlendBackward);
-  if (!outcome.is_finite) return outcome;
-  project_backward_optimize(state.gaussians, view, b.projection, b.dL_dsplat, state.moments, what.adam);
-  if (what.noise != 0) perturb(state.gaussians, what.noise, what.noise_seed);
-  clock.lap(Stage::kOptimize);
-  return outcome;
+PassResult Backend::train_step(TrainState& state, std::span<const TrainView> views, const TrainStep& step,
+                               TrainBuffers& buffers) {
+  for (;;) {
+    enqueue(*this, state, views, step, buffers);
+    PassResult result = read(buffers.pass);
+    if (!result.has_overflowed) return result;
+  }
+}
+
+void Backend::project_backward_optimize(TrainState& state, const View& view, const WantedGradients& wanted,
+                                        const AdamOptions& adam, const LossOptions& loss, Pass& pass) {
+  GradientSum sum;
+  project_backward(state.gaussians, {}, view, wanted, pass, sum);
+  optimize(state, sum, adam, loss, pass);
+}
+
+void forward(Backend& backend, const DeviceGaussians& gaussians, const Precomputed& precomputed,
+             const View& view, Pass& pass) {
+  backend.project(gaussians, precomputed, view, pass);
+  backend.bin(view, pass);
+  backend.blend(view, pass);
+}
+
+TrainState make_train_state(Device& device, const Gaussians& gaussians) {
+  TrainState state;
+  state.gaussians = upload(device, gaussians);
+  state.moments = {zeros_like(device, state.gaussians), zeros_like(device, state.gaussians)};
+  state.statistics.resize_zero(device, gaussians.size());
+  return state;
 }
 
 }  // namespace stipple

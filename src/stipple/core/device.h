@@ -19,21 +19,32 @@ class Memory {
   virtual ~Memory() = default;
 };
 
+// Borrowed memory: arrays over memory that somebody else owns, such as the tensors of another library. A
+// device offers this where its memory can be named by a pointer.
+class MemoryBorrower {
+ public:
+  virtual ~MemoryBorrower() = default;
+
+  // The owner keeps the memory alive while it is borrowed. It must be of the kind that the device works in.
+  virtual std::unique_ptr<Memory> borrow(void* data) = 0;
+
+  // For a device whose work is queued: its next work waits for everything that the owner has queued on a
+  // stream (for CUDA a cudaStream_t) ...
+  virtual void wait_for_stream(void*) {}
+  // ... and what the owner queues there next waits for all of the device's work so far.
+  virtual void make_stream_wait(void*) {}
+};
+
 class Device {
  public:
   virtual ~Device() = default;
   virtual std::unique_ptr<Memory> allocate(std::size_t bytes) = 0;  // contents undefined
-  // Memory of somebody else's, who keeps it while it is used. It must be of the kind that this device has.
-  virtual std::unique_ptr<Memory> wrap(void* data) = 0;
   virtual void upload(std::span<const std::byte> from, Memory& to) = 0;
   virtual void download(const Memory& from, std::span<std::byte> to) const = 0;
   virtual void fill_zero(Memory& memory, std::size_t bytes) = 0;
+  virtual void copy(const Memory& from, Memory& to, std::size_t bytes) = 0;
 
-  // For a device whose work is queued: what is done here next waits for all that others have queued on a
-  // stream of theirs (for CUDA a cudaStream_t) ...
-  virtual void wait_for_stream(void*) {}
-  // ... and what they queue there next waits for all that was done here.
-  virtual void make_stream_wait(void*) {}
+  virtual MemoryBorrower* borrower() { return nullptr; }  // null: this device cannot borrow memory
 
   // Bytes of memory of its own that may be taken in all; 0 when it works in the host's.
   virtual std::size_t own_memory_bytes() const { return 0; }
@@ -58,10 +69,10 @@ class DeviceArray {
   DeviceArray() = default;
   DeviceArray(Device& device, std::span<const T> from) { upload(device, from); }
 
-  // n elements in memory of somebody else's.
-  static DeviceArray over(Device& device, T* data, std::size_t n) {
+  // n elements in borrowed memory.
+  static DeviceArray over(MemoryBorrower& borrower, T* data, std::size_t n) {
     DeviceArray array;
-    array.memory_ = device.wrap(data);
+    array.memory_ = borrower.borrow(data);
     array.size_ = array.capacity_ = n;
     return array;
   }
@@ -84,6 +95,13 @@ class DeviceArray {
   void upload(Device& device, std::span<const T> from) {
     resize(device, from.size());
     device.upload(std::as_bytes(from), *memory_);
+  }
+  DeviceArray copy(Device& device) const {
+    DeviceArray to;
+    if (empty()) return to;
+    to.resize(device, size_);
+    device.copy(*memory_, *to.memory_, size_ * sizeof(T));
+    return to;
   }
   std::vector<T> download(const Device& device) const {
     std::vector<T> host(size_);

@@ -60,10 +60,10 @@ std::size_t extra_bytes(std::size_t before, std::size_t after, const DeviceGauss
 
 }  // namespace
 
-DensityInput download_density_input(const Backend& backend, const DeviceGaussians& g,
-                                    const DensityStatistics& statistics) {
+DensityInput download_density_input(const Backend& backend, const TrainState& state) {
+  const DeviceGaussians& g = state.gaussians;
   return {g.mean.download(backend), g.log_scale.download(backend), g.rotation.download(backend),
-          g.logit_opacity.download(backend), statistics.sum.download(backend)};
+          g.logit_opacity.download(backend), state.statistics.download(backend)};
 }
 
 DensityPlan plan_copies(const DensityInput& from, const std::vector<std::uint32_t>& count,
@@ -104,7 +104,7 @@ void carry_out(Backend& backend, const DensityPlan& plan, TrainState& state) {
   for (DeviceGaussians* moment : {&state.moments.first, &state.moments.second})
     for_each_parameter(
         [&](int per_gaussian, auto& array) { gather_in_place(backend, array, rows, per_gaussian); }, *moment);
-  state.statistics.sum.resize_zero(backend, plan.size());
+  state.statistics.resize_zero(backend, plan.size());
 }
 
 }  // namespace stipple

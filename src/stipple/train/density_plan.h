@@ -14,11 +14,10 @@ struct DensityInput {
   std::vector<Vec3f> mean, log_scale;
   std::vector<Vec4f> rotation;
   std::vector<float> logit_opacity;
-  std::vector<Vec2f> statistics;  // as DensityStatistics has them
+  std::vector<Vec2f> statistics;  // as TrainState has them
 };
 
-DensityInput download_density_input(const Backend& backend, const DeviceGaussians& gaussians,
-                                    const DensityStatistics& statistics);
+DensityInput download_density_input(const Backend& backend, const TrainState& state);
 
 struct DensityPlan {
   // One entry a Gaussian to be: whose rotation and colour it takes over, whose moments (kNoRow: they are

@@ -79,24 +79,19 @@ ImageFit::ImageFit(Backend& backend, const Image& picture, const FitOptions& opt
   assert(picture.channel_count == 3);
   view_.camera = camera_for(picture);
   target_.color.upload(backend_, to_bytes(picture));
-  gaussians_ = upload(backend_, initial_gaussians(picture, view_.camera, options));
-  moments_ = {zeros_like(backend_, gaussians_), zeros_like(backend_, gaussians_)};
-}
-
-void ImageFit::forward() {
-  backend_.project(gaussians_, precomputed_, view_, projection_);
-  backend_.bin(projection_, view_, bins_);
-  backend_.blend(projection_, bins_, view_, frame_);
+  view_.id = 0;
+  state_ = make_train_state(backend_, initial_gaussians(picture, view_.camera, options));
 }
 
 float ImageFit::step() {
-  forward();
-  float loss = backend_.loss(frame_, target_, options_.ssim_weight, dL_dframe_).total;
-  backend_.blend_backward(projection_, bins_, view_, frame_, dL_dframe_, dL_dsplat_);
   ++step_;
-  backend_.project_backward_optimize(gaussians_, view_, projection_, dL_dsplat_, moments_, rates());
+  TrainStep step;
+  step.loss = {.l1_weight = 1 - options_.ssim_weight, .ssim_weight = options_.ssim_weight};
+  step.adam = rates();
+  const TrainView view{view_, &target_};
+  const PassResult result = backend_.train_step(state_, {&view, 1}, step, buffers_);
   keep_on_plane();
-  return loss;
+  return result.views[0].loss.total;
 }
 
 // All rates fall to a twentieth over the run.
@@ -115,14 +110,11 @@ AdamOptions ImageFit::rates() const {
 
 // On a plane they must stay: depth is nothing that one picture could tell.
 void ImageFit::keep_on_plane() {
-  std::vector<Vec3f> mean = gaussians_.mean.download(backend_);
+  std::vector<Vec3f> mean = state_.gaussians.mean.download(backend_);
   for (Vec3f& m : mean) m.z = 0;
-  gaussians_.mean.upload(backend_, mean);
+  state_.gaussians.mean.upload(backend_, mean);
 }
 
-Image ImageFit::render() {
-  forward();
-  return download_frame(backend_, frame_).color;
-}
+Image ImageFit::render() { return stipple::render(backend_, state_.gaussians, view_, buffers_.pass).color; }
 
 }  // namespace stipple

@@ -25,11 +25,10 @@ class ImageFit {
   bool done() const { return step_ >= options_.steps; }
 
   const View& view() const { return view_; }
-  Gaussians gaussians() const { return download(backend_, gaussians_); }
+  Gaussians gaussians() const { return download(backend_, state_.gaussians); }
   Image render();  // as it is now
 
  private:
-  void forward();
   AdamOptions rates() const;
   void keep_on_plane();
 
@@ -37,14 +36,8 @@ class ImageFit {
   FitOptions options_;
   View view_;
   LossTarget target_;
-  DeviceGaussians gaussians_;
-  AdamMoments moments_;
-  Precomputed precomputed_;
-  Projection projection_;
-  TileBins bins_;
-  Frame frame_;
-  FrameGradient dL_dframe_;
-  SplatGradient dL_dsplat_;
+  TrainState state_;
+  TrainBuffers buffers_;
   int step_ = 0;
 };
 

@@ -13,20 +13,30 @@ namespace {
 constexpr double kSpareShare = 0.05;  // for what an allocator loses between blocks
 constexpr std::size_t kPhotoPart = 4;
 
-// A picture, its gradient, the loss's sums and states of pixels on their way through long tiles.
-constexpr std::size_t kBytesPerPixel = 100;
-
-// Pairs of a Gaussian and a tile, some five a Gaussian, with their keys and the room to sort them.
-constexpr std::size_t kBinningBytes = 120;
-
-std::size_t bytes_per_gaussian(int sh_degree) {
+// Of the training state, with what is there besides while it is refined: the largest array twice, and the
+// rows to gather.
+std::size_t state_bytes(std::size_t count, const MemoryNeeds& needs) {
   DeviceGaussians g;
-  g.sh_degree = sh_degree;
-  const std::size_t step = sizeof(ProjectedSplat) + sizeof(Splat) + sizeof(Vec2f) + kBinningBytes;
-  // While Gaussians are refined the largest array is there twice, and the rows to gather besides.
+  g.sh_degree = needs.sh_degree;
   const std::size_t refining =
       static_cast<std::size_t>(g.sh_count()) * g.sh.kElementBytes + sizeof(std::uint32_t);
-  return train_state_bytes(1, sh_degree) + step + refining;
+  const std::size_t sum = needs.sums_gradients ? parameter_bytes(needs.sh_degree) + sizeof(Vec2f) : 0;
+  return train_state_bytes(count, needs.sh_degree) + count * (refining + sum);
+}
+
+std::size_t bytes_for(const Backend& backend, std::size_t count, const MemoryNeeds& needs) {
+  return state_bytes(count, needs) + backend.pass_bytes(count, needs.largest_view_px);
+}
+
+// The most Gaussians that fit, by bisection: more of them never take less.
+std::size_t most_gaussians(const Backend& backend, std::size_t room, const MemoryNeeds& needs) {
+  std::size_t fit = 0, too_many = room / parameter_bytes(needs.sh_degree) + 1;
+  if (bytes_for(backend, 0, needs) > room) return 0;
+  while (too_many - fit > 1) {
+    const std::size_t middle = fit + (too_many - fit) / 2;
+    (bytes_for(backend, middle, needs) <= room ? fit : too_many) = middle;
+  }
+  return fit;
 }
 
 std::size_t less(std::size_t a, std::size_t b) { return a > b ? a - b : 0; }
@@ -67,15 +77,16 @@ MemoryNeeds memory_needs(const Scene& scene, std::span<const std::size_t> views)
   return needs;
 }
 
-MemoryPlan plan_memory(std::size_t own_bytes, const MemoryNeeds& needs) {
+MemoryPlan plan_memory(const Backend& backend, const MemoryNeeds& needs) {
+  const std::size_t own_bytes = backend.own_memory_bytes();
   const auto spare = static_cast<std::size_t>(static_cast<double>(own_bytes) * kSpareShare);
-  const std::size_t room = less(own_bytes - spare, needs.largest_view_px * kBytesPerPixel);
-  const std::size_t each = bytes_per_gaussian(needs.sh_degree);
-  const bool all_fit =
-      needs.wanted_gaussians > 0 && needs.photo_bytes + needs.wanted_gaussians * each <= room;
+  const std::size_t room = own_bytes - spare, picture = backend.pass_bytes(0, needs.largest_view_px);
+  const bool all_fit = needs.wanted_gaussians > 0 &&
+                       needs.photo_bytes + bytes_for(backend, needs.wanted_gaussians, needs) <= room;
   MemoryPlan plan;
-  plan.photo_bytes = all_fit ? needs.photo_bytes : std::min(needs.photo_bytes, room / kPhotoPart);
-  plan.max_gaussians = less(room, plan.photo_bytes) / each;
+  plan.photo_bytes =
+      all_fit ? needs.photo_bytes : std::min(needs.photo_bytes, less(room, picture) / kPhotoPart);
+  plan.max_gaussians = most_gaussians(backend, less(room, plan.photo_bytes), needs);
   return plan;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "stipple/backend/backend.h"
 #include "stipple/scene/scene.h"
 
 namespace stipple {
@@ -12,6 +13,7 @@ struct MemoryNeeds {
   std::size_t photo_bytes = 0;       // of all views to train on, on the device
   std::size_t largest_view_px = 0;   // pixels
   int sh_degree = 3;                 // that is reached in the end
+  bool sums_gradients = false;       // over the views of a batch
   std::size_t wanted_gaussians = 0;  // 0: as many as there is room for
 };
 
@@ -23,7 +25,8 @@ struct MemoryPlan {
 };
 
 // If what is wanted fits beside all photos, these all stay on the device; else they get at most a quarter.
-MemoryPlan plan_memory(std::size_t own_bytes, const MemoryNeeds& needs);
+// What a pass takes is the backend's to say.
+MemoryPlan plan_memory(const Backend& backend, const MemoryNeeds& needs);
 
 // What the parameters of one Gaussian take.
 std::size_t parameter_bytes(int sh_degree);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/limited_backend.h"
+
 namespace stipple {
 namespace {
 
@@ -11,6 +13,19 @@ constexpr std::size_t kGiB = std::size_t{1} << 30;
 // 200 photos of 1.6 megapixels.
 constexpr MemoryNeeds kGarden{
     .photo_bytes = 200 * 1'600'000 * std::size_t{3}, .largest_view_px = 1'600'000, .sh_degree = 3};
+
+// A backend with so much memory of its own, whose passes take 232 bytes a Gaussian and 100 a pixel.
+class PlannedBackend : public LimitedBackend {
+ public:
+  using LimitedBackend::LimitedBackend;
+  std::size_t pass_bytes(std::size_t gaussians, std::size_t pixels) const override {
+    return 232 * gaussians + 100 * pixels;
+  }
+};
+
+MemoryPlan plan_for(std::size_t own_bytes, const MemoryNeeds& needs) {
+  return plan_memory(PlannedBackend(own_bytes), needs);
+}
 
 MemoryNeeds garden_with(std::size_t gaussians) {
   MemoryNeeds needs = kGarden;
@@ -30,29 +45,44 @@ TEST(MemoryPlan, FewerIsATenthLessAndRound) {
 }
 
 TEST(MemoryPlan, WhereEverythingFitsAllPhotosStay) {
-  const MemoryPlan plan = plan_memory(8 * kGiB, garden_with(2'000'000));
+  const MemoryPlan plan = plan_for(8 * kGiB, garden_with(2'000'000));
   EXPECT_EQ(plan.photo_bytes, kGarden.photo_bytes);
   EXPECT_GE(plan.max_gaussians, 2'000'000u);
 }
 
 TEST(MemoryPlan, ElsePhotosGetAtMostAQuarter) {
-  const MemoryPlan plan = plan_memory(2 * kGiB, garden_with(2'000'000));
+  const MemoryPlan plan = plan_for(2 * kGiB, garden_with(2'000'000));
   EXPECT_LT(plan.photo_bytes, kGiB / 2);
   EXPECT_GT(plan.photo_bytes, kGiB / 3);
   EXPECT_LT(plan.max_gaussians, 2'000'000u);
   EXPECT_GT(plan.max_gaussians, 1'000'000u);
-  EXPECT_EQ(plan_memory(8 * kGiB, garden_with(0)).photo_bytes, kGarden.photo_bytes);  // less than a quarter
+  EXPECT_EQ(plan_for(8 * kGiB, garden_with(0)).photo_bytes, kGarden.photo_bytes);  // less than a quarter
 }
 
 TEST(MemoryPlan, MoreMemoryAndLowerDegreesHoldMoreGaussians) {
   MemoryNeeds plain = kGarden;
   plain.sh_degree = 0;
-  EXPECT_GT(plan_memory(8 * kGiB, plain).max_gaussians, 2 * plan_memory(8 * kGiB, kGarden).max_gaussians);
-  EXPECT_GT(plan_memory(16 * kGiB, kGarden).max_gaussians, 2 * plan_memory(8 * kGiB, kGarden).max_gaussians);
+  EXPECT_GT(plan_for(8 * kGiB, plain).max_gaussians, 2 * plan_for(8 * kGiB, kGarden).max_gaussians);
+  EXPECT_GT(plan_for(16 * kGiB, kGarden).max_gaussians, 2 * plan_for(8 * kGiB, kGarden).max_gaussians);
+}
+
+TEST(MemoryPlan, WhatIsPlannedFitsAndOneMoreDoesNot) {
+  for (const bool sums : {false, true}) {
+    MemoryNeeds needs = kGarden;
+    needs.sums_gradients = sums;
+    const std::size_t own = 4 * kGiB;
+    const MemoryPlan plan = plan_for(own, needs);
+    const auto bytes = [&](std::size_t n) {
+      return n * (3 * 236 + 8 + 192 + 4 + (sums ? 236 + 8 : 0) + 232) + 100 * needs.largest_view_px;
+    };
+    const auto room = static_cast<std::size_t>(0.95 * static_cast<double>(own)) - plan.photo_bytes;
+    EXPECT_LE(bytes(plan.max_gaussians), room + 1);
+    EXPECT_GT(bytes(plan.max_gaussians + 1), room);
+  }
 }
 
 TEST(MemoryPlan, WhereNotEvenAPictureFitsNothingDoes) {
-  const MemoryPlan plan = plan_memory(kGiB / 16, kGarden);
+  const MemoryPlan plan = plan_for(kGiB / 16, kGarden);
   EXPECT_EQ(plan.photo_bytes, 0u);
   EXPECT_EQ(plan.max_gaussians, 0u);
 }

@@ -5,12 +5,19 @@
 
 namespace stipple {
 
+namespace {
+
+constexpr int kMaxBatch = 1024;
+
+}  // namespace
+
 void check(const RunSettings& o) {
   const TrainOptions& t = o.train;
   const auto require = [](bool good, const char* what) {
     if (!good) throw Error(what);
   };
   require(t.steps >= 1, "--steps must be at least 1");
+  require(t.batch >= 1 && t.batch <= kMaxBatch, "--batch must be from 1 to 1024");
   require(t.sh_degree <= 3, "--sh-degree must be from 0 to 3");
   require(t.refine_every >= 1 && t.sh_every >= 1, "--refine-every and --sh-every must be at least 1");
   require(t.ssim_weight <= 1, "--ssim-weight must be from 0 to 1");

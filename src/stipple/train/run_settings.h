@@ -12,6 +12,7 @@ struct RunSettings {
   SceneOptions scene;
   TrainOptions train;
   std::string backend = "best";
+  int device = 0;
   int checkpoint_every = 1'000;    // steps; 0: only at the end
   double checkpoint_seconds = 60;  // at least, between two
   double time_limit_s = 0;         // 0: none
@@ -45,7 +46,9 @@ void for_each_run_option(Options& o, F f) {
   f("stop-at", "Run", t.stop_at, "end at this step of the same schedules; 0: at --steps");
   f("seed", "Run", t.seed, "of everything random: the same seed gives the same model");
   f("eval", "Run", t.hold_out, "hold out every 8th view, and score on those");
+  f("batch", "Run", t.batch, "views a step; rates follow the usual rule, sqrt(batch)");
   f("backend", "Run", o.backend, "cuda, cpu, or best: the first that works here");
+  f("device", "Run", o.device, "which of several GPUs, as stipple devices counts them");
   f("checkpoint-every", "Run", o.checkpoint_every, "save the state every so many steps; 0: only at the end");
   f("checkpoint-seconds", "Run", o.checkpoint_seconds, "but at most every so many seconds");
   f("time-limit", "Run", o.time_limit_s, "stop and save after so many seconds; 0: none");

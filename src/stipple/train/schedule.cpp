@@ -72,21 +72,28 @@ float Schedule::mean_rate(int step) const {
   const double t = std::clamp(static_cast<double>(step) / options_.steps, 0.0, 1.0);
   const double rate = std::exp((1 - t) * std::log(static_cast<double>(options_.mean_rate)) +
                                t * std::log(static_cast<double>(options_.final_mean_rate)));
-  return static_cast<float>(rate * static_cast<double>(extent_));
+  return static_cast<float>(rate * static_cast<double>(extent_)) * batch_factor();
 }
+
+// A step over b views is to go as far as b steps over one would: their gradients differ, so that takes a rate
+// that is sqrt(b) times as large, and averages that forget as much in one step as in b. Malladi et al., "On
+// the SDEs and Scaling Rules for Adaptive Gradient Algorithms", 2022.
+float Schedule::batch_factor() const { return std::sqrt(static_cast<float>(options_.batch)); }
 
 AdamOptions Schedule::rates(int step, int adam_step) const {
   AdamOptions a;
   a.mean = mean_rate(step);
-  a.log_scale = options_.log_scale_rate;
-  a.rotation = options_.rotation_rate;
-  a.logit_opacity = options_.logit_opacity_rate;
-  a.sh_base = options_.sh_base_rate;
-  a.sh_rest = options_.sh_rest_rate;
+  a.log_scale = options_.log_scale_rate * batch_factor();
+  a.rotation = options_.rotation_rate * batch_factor();
+  a.logit_opacity = options_.logit_opacity_rate * batch_factor();
+  a.sh_base = options_.sh_base_rate * batch_factor();
+  a.sh_rest = options_.sh_rest_rate * batch_factor();
+  if (options_.batch > 1) {
+    a.beta1 = std::pow(a.beta1, static_cast<float>(options_.batch));
+    a.beta2 = std::pow(a.beta2, static_cast<float>(options_.batch));
+  }
   a.step = adam_step;
   a.visible_only = options_.visible_only;
-  a.opacity_penalty = options_.opacity_penalty;
-  a.scale_penalty = options_.scale_penalty;
   return a;
 }
 

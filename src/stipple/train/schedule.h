@@ -25,6 +25,7 @@ class Schedule {
 
  private:
   int stretched(int step_of_30000) const;
+  float batch_factor() const;
   int refine_interval() const;
 
   const TrainOptions& options_;

@@ -10,23 +10,30 @@ std::size_t target_bytes(std::size_t pixel_count, bool has_weights) {
   return pixel_count * (3 + (has_weights ? sizeof(float) : 0));
 }
 
-const TargetCache::Target& TargetCache::get(std::size_t view) {
-  if (keeps(view)) return *kept_[view];
+std::shared_ptr<const TargetCache::Target> TargetCache::get(std::size_t view) {
+  if (keeps(view)) return kept_[view];
   const std::shared_ptr<const Photo> photo = photos_.get(view);
   const std::size_t bytes = target_bytes(photo->rgb.size() / 3, !photo->weight.empty());
   if (kept_bytes_ + bytes > max_bytes_) {
-    upload(*photo, spare_);
-    return spare_;
+    std::shared_ptr<Target> target = spare();
+    upload(*photo, *target);
+    return target;
   }
-  Target target;
-  upload(*photo, target);
+  auto target = std::make_shared<Target>();
+  upload(*photo, *target);
   kept_bytes_ += bytes;
-  return kept_[view].emplace(std::move(target));
+  return kept_[view] = std::move(target);
+}
+
+std::shared_ptr<TargetCache::Target> TargetCache::spare() {
+  for (const std::shared_ptr<Target>& target : spares_)
+    if (target.use_count() == 1) return target;
+  return spares_.emplace_back(std::make_shared<Target>());
 }
 
 bool TargetCache::release() {
   const bool had_some = kept_bytes_ > 0;
-  for (std::optional<Target>& target : kept_) target.reset();
+  for (std::shared_ptr<const Target>& target : kept_) target.reset();
   kept_bytes_ = max_bytes_ = 0;
   return had_some;
 }

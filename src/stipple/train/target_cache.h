@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "stipple/backend/backend.h"
@@ -21,9 +21,9 @@ class TargetCache {
   TargetCache(Backend& backend, PhotoCache& photos, std::size_t view_count, std::size_t max_bytes)
       : backend_(backend), photos_(photos), kept_(view_count), max_bytes_(max_bytes) {}
 
-  // Valid until the next call. The photos are asked only for what is not kept.
-  const Target& get(std::size_t view);
-  bool keeps(std::size_t view) const { return kept_[view].has_value(); }
+  // The photos are asked only for what is not kept.
+  std::shared_ptr<const Target> get(std::size_t view);
+  bool keeps(std::size_t view) const { return kept_[view] != nullptr; }
 
   // Gives the memory back, for good. False when there was none.
   bool release();
@@ -33,8 +33,10 @@ class TargetCache {
 
   Backend& backend_;
   PhotoCache& photos_;
-  std::vector<std::optional<Target>> kept_;  // by view
-  Target spare_;
+  std::shared_ptr<Target> spare();  // one that nobody uses
+
+  std::vector<std::shared_ptr<const Target>> kept_;  // by view
+  std::vector<std::shared_ptr<Target>> spares_;      // as many as were ever used at once
   std::size_t max_bytes_;
   std::size_t kept_bytes_ = 0;
 };

@@ -27,12 +27,12 @@ class TargetCacheTest : public testing::Test {
     return views;
   }
   void expect_right(TargetCache& cache, std::size_t view) {
-    const TargetCache::Target& target = cache.get(view);
+    const std::shared_ptr<const TargetCache::Target> target = cache.get(view);
     const Photo photo = make_photo(views_[view]);
-    EXPECT_EQ(target.pixels.color.download(*backend_), photo.rgb);
+    EXPECT_EQ(target->pixels.color.download(*backend_), photo.rgb);
     const std::vector<float> weights = {1, 0, 0, 1}, none;
-    EXPECT_EQ(target.pixels.weight.download(*backend_), view % 2 == 1 ? weights : none);
-    EXPECT_EQ(target.mean_weight, view % 2 == 1 ? 0.5f : 1.0f);
+    EXPECT_EQ(target->pixels.weight.download(*backend_), view % 2 == 1 ? weights : none);
+    EXPECT_EQ(target->mean_weight, view % 2 == 1 ? 0.5f : 1.0f);
   }
 
   std::vector<SceneView> views_ = make_views();
@@ -55,6 +55,15 @@ TEST_F(TargetCacheTest, WhatFitsStaysAndPhotosAreAskedForTheRest) {
   EXPECT_FALSE(cache.release());
   expect_right(cache, 0);
   EXPECT_FALSE(cache.keeps(0));
+}
+
+// As a batch needs them.
+TEST_F(TargetCacheTest, SeveralMayBeInUseAtOnce) {
+  TargetCache cache(*backend_, photos_, views_.size(), 0);
+  const auto one = cache.get(1), two = cache.get(2), again = cache.get(1);
+  EXPECT_EQ(one->pixels.color.download(*backend_), make_photo(views_[1]).rgb);
+  EXPECT_EQ(two->pixels.color.download(*backend_), make_photo(views_[2]).rgb);
+  EXPECT_EQ(again->pixels.color.download(*backend_), make_photo(views_[1]).rgb);
 }
 
 TEST_F(TargetCacheTest, WithoutABudgetNothingStays) {

@@ -19,6 +19,7 @@ struct TrainOptions {
   int stop_at = 0;     // ends earlier on the same schedule; 0: at `steps`
   std::uint64_t seed = 1;
   Strategy strategy = Strategy::kAdc;
+  int batch = 1;          // views a step
   bool hold_out = false;  // train without the test views
 
   int sh_degree = 3;  // reached one by one

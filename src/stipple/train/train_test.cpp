@@ -278,8 +278,8 @@ TEST(DensityPlan, IsCarriedOutOnTheDevice) {
     host.sh[4 * i + 3] = Vec3f(1, 2, 3) * static_cast<float>(i);
   }
   TrainState state{upload(*backend, host), {upload(*backend, host), upload(*backend, host)}, {}};
-  state.statistics.sum.upload(*backend, std::vector<Vec2f>(3, Vec2f(1, 1)));
-  const DensityInput in = download_density_input(*backend, state.gaussians, state.statistics);
+  state.statistics.upload(*backend, std::vector<Vec2f>(3, Vec2f(1, 1)));
+  const DensityInput in = download_density_input(*backend, state);
   DensityPlan plan = plan_copies(in, {0, 1, 1}, {});
   plan.moment_source[0] = kNone;
   plan.mean[0] = {7, 7, 7};
@@ -293,7 +293,7 @@ TEST(DensityPlan, IsCarriedOutOnTheDevice) {
   EXPECT_EQ(first.mean[0], Vec3f(0, 0, 0));
   EXPECT_EQ(first.mean[1], Vec3f(2, 2, 2));
   EXPECT_EQ(first.sh[4 + 3], Vec3f(2, 4, 6));
-  EXPECT_EQ(state.statistics.sum.download(*backend), std::vector<Vec2f>(2, Vec2f(0, 0)));
+  EXPECT_EQ(state.statistics.download(*backend), std::vector<Vec2f>(2, Vec2f(0, 0)));
 }
 
 }  // namespace

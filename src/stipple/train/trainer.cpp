@@ -46,13 +46,18 @@ MemoryPlan plan_memory_for(const Backend& backend, const Scene& scene, std::span
   MemoryNeeds needs = memory_needs(scene, views);
   needs.sh_degree = options.sh_degree;
   needs.wanted_gaussians = wanted_gaussians(scene, options);
-  return plan_memory(backend.own_memory_bytes(), needs);
+  needs.sums_gradients = options.batch > 1;
+  return plan_memory(backend, needs);
 }
 
 using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+double psnr_of(float mean_squared_error) {
+  return -10 * std::log10(static_cast<double>(std::max(mean_squared_error, 1e-12f)));
 }
 
 // Rows of coefficients that give every Gaussian `to` instead of `from`: what is new is zero.
@@ -83,9 +88,8 @@ Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& optio
   if (views_.empty()) throw Error("no view is left to train on; hold out fewer, or add images");
   if (scene.points.size() == 0) throw Error("the scene has no points to start from");
   if (backend.own_memory_bytes() > 0) limit_to_memory();
-  device_.gaussians = upload(backend_, initial_gaussians(scene.points, options_));
-  device_.moments = {zeros_like(backend_, device_.gaussians), zeros_like(backend_, device_.gaussians)};
-  device_.statistics.sum.resize_zero(backend_, device_.gaussians.size());
+  device_ = make_train_state(backend_, initial_gaussians(scene.points, options_));
+  raise_sh_degree();
   shuffle();
 }
 
@@ -99,74 +103,88 @@ void Trainer::limit_to_memory() {
   if (is_limited_by_memory_) options_.max_gaussians = memory_.max_gaussians;
 }
 
-// Photos on the device are a luxury: they go before the run does.
+// A step: the next views through forward, loss, backward and update, and the refinement that is then due.
+// While it lasts nobody else looks at the model.
 StepReport Trainer::step() {
+  const std::lock_guard lock(model_mutex_);
+  if (state_.finished_step == state_.step) with_room_for([&] { report_ = train(); });
+  const auto start = Clock::now();
+  with_room_for([&] { finish_step(); });
+  report_.step = state_.step;
+  report_.ms[static_cast<std::size_t>(Stage::kRefine)] = milliseconds_since(start);
+  report_.gaussian_count = device_.gaussians.size();
+  return report_;
+}
+
+// Photos on the device are a luxury: they go before the run does.
+template <class F>
+void Trainer::with_room_for(F work) {
   for (;;) {
     try {
-      return try_step();
+      return work();
     } catch (const OutOfMemory&) {
       if (!targets_.release()) throw;
     }
   }
 }
 
-// What the last step left to be done is done first and noted, so that the rest can be tried again.
-StepReport Trainer::try_step() {
-  StepReport report;
-  const auto start = Clock::now();
-  finish_last_step();
-  raise_sh_degree();
-  const double refine_ms = milliseconds_since(start);
+// Whatever is thrown, nothing has changed.
+StepReport Trainer::train() {
   const State before = state_;
   try {
-    train_on_next_view(report);
+    StepReport report;
+    const auto start = Clock::now();
+    report.step = ++state_.step;
+    const Batch batch = next_batch();
+    const double photo_ms = milliseconds_since(start);
+    const PassResult result = backend_.train_step(device_, batch.views, plan_step(), buffers_);
+    note(result, batch, report);
+    report.ms[static_cast<std::size_t>(Stage::kPhoto)] = photo_ms;
+    return report;
   } catch (...) {
     state_ = before;
     throw;
   }
-  report.ms[static_cast<std::size_t>(Stage::kRefine)] = refine_ms;
-  report.gaussian_count = device_.gaussians.size();
-  return report;
 }
 
-void Trainer::train_on_next_view(StepReport& report) {
-  const auto start = Clock::now();
-  report.step = ++state_.step;
-  const std::size_t view_index = next_view();
-  const View view = view_of(view_index);
-  const TargetCache::Target& target = targets_.get(view_index);
-  const double photo_ms = milliseconds_since(start);
-  if (update(view, target, report))
-    state_.skipped_in_a_row = 0;
-  else
-    note_skip(report);
-  report.ms[static_cast<std::size_t>(Stage::kPhoto)] = photo_ms;
-}
-
-// False, and no parameter is touched, when something is not finite.
-bool Trainer::update(const View& view, const TargetCache::Target& target, StepReport& report) {
-  TrainStep what;
-  what.ssim_weight = options_.ssim_weight;
-  what.adam = schedule_.rates(state_.step, state_.adam_step + 1);
-  what.absolute_gradients = options_.absolute_gradients;
+TrainStep Trainer::plan_step() const {
+  TrainStep step;
+  step.loss = {.l1_weight = 1 - options_.ssim_weight,
+               .ssim_weight = options_.ssim_weight,
+               .opacity_penalty = options_.opacity_penalty,
+               .scale_penalty = options_.scale_penalty};
+  step.adam = schedule_.rates(state_.step, state_.adam_step + 1);
+  step.absolute_gradients = options_.absolute_gradients;
   if (options_.strategy == Strategy::kMcmc) {
-    what.noise = schedule_.mean_rate(state_.step) * options_.noise;
-    what.noise_seed = stream_seed(options_.seed, Stream::kNoise) + static_cast<std::uint64_t>(state_.step);
+    step.noise = schedule_.mean_rate(state_.step) * options_.noise;
+    step.noise_seed = stream_seed(options_.seed, Stream::kNoise) + static_cast<std::uint64_t>(state_.step);
   }
-  const TrainOutcome outcome = backend_.train_step(device_, view, target.pixels, what, buffers_);
-  report.loss = outcome.loss.total;
-  report.psnr =
-      -10 *
-      std::log10(static_cast<double>(std::max(outcome.loss.mean_squared_error / target.mean_weight, 1e-12f)));
-  report.ms = outcome.ms;
-  state_.adam_step += outcome.is_finite;
-  return outcome.is_finite;
+  return step;
 }
 
-void Trainer::note_skip(StepReport& report) {
-  ++state_.skipped;
-  report.was_skipped = true;
-  report.skipped_in_a_row = ++state_.skipped_in_a_row;
+void Trainer::note(const PassResult& result, const Batch& batch, StepReport& report) {
+  const auto count = static_cast<double>(batch.views.size());
+  for (std::size_t i = 0; i < batch.views.size(); ++i) {
+    const LossValue& loss = result.views[i].loss;
+    report.loss += static_cast<float>(static_cast<double>(loss.total) / count);
+    report.psnr += psnr_of(loss.mean_squared_error / batch.targets[i]->mean_weight) / count;
+  }
+  report.ms = result.ms;
+  state_.adam_step += result.is_finite;
+  state_.skipped += !result.is_finite;
+  state_.skipped_in_a_row = result.is_finite ? 0 : state_.skipped_in_a_row + 1;
+  report.was_skipped = !result.is_finite;
+  report.skipped_in_a_row = state_.skipped_in_a_row;
+}
+
+Trainer::Batch Trainer::next_batch() {
+  Batch batch;
+  for (int i = 0; i < options_.batch; ++i) {
+    const std::size_t view = next_view();
+    batch.targets.push_back(targets_.get(view));
+    batch.views.push_back({view_of(view), &batch.targets.back()->pixels});
+  }
+  return batch;
 }
 
 // Every view once an epoch, in an order of its own.
@@ -183,8 +201,7 @@ void Trainer::shuffle() {
 std::size_t Trainer::next_view() {
   if (state_.position == state_.order.size()) shuffle();
   prefetch();
-  const std::size_t view = views_[state_.order[state_.position++]];
-  return view;
+  return views_[state_.order[state_.position++]];
 }
 
 // The cache takes views off its list as it hands them out; told now and then, it also notices when others
@@ -204,6 +221,7 @@ View Trainer::view_of(std::size_t index) {
     for (int c = 0; c < 3; ++c) view.options.background[c] = random.uniform();
     state_.background_counter = random.counter();
   }
+  view.id = static_cast<int>(index);
   return view;
 }
 
@@ -214,6 +232,33 @@ RenderOptions Trainer::render_options() const {
   return options;
 }
 
+// What is due after the update. Where there is no room for the refinement, the step stays unfinished; this is
+// taken up again by the next call, in this run or in one that goes on from its checkpoint.
+void Trainer::finish_step() {
+  raise_sh_degree();
+  const bool was_skipped = state_.skipped_in_a_row > 0;
+  if (!was_skipped && schedule_.refines_at(state_.step)) refine();
+  if (!was_skipped && schedule_.resets_opacity_at(state_.step))
+    reset_opacities(backend_, options_, device_.gaussians, device_.moments);
+  state_.finished_step = state_.step;
+}
+
+void Trainer::refine() {
+  const DensityInput input = download_density_input(backend_, device_);
+  Random random(stream_seed(options_.seed, Stream::kDensity), state_.density_counter);
+  DensityPlan plan = options_.strategy == Strategy::kMcmc
+                         ? plan_mcmc(input, options_, random)
+                         : plan_adc(input, options_, extent_, schedule_.prunes_large_at(state_.step), random);
+  if (plan.size() == 0)
+    throw Error(
+        "every Gaussian was pruned; either the cameras or photos of this scene are wrong, see stipple check, "
+        "or --prune-opacity or --opacity-penalty is too high");
+  if (schedule_.sorts_at(state_.step)) sort_along_curve(plan);
+  carry_out(backend_, plan, device_);
+  state_.density_counter = random.counter();
+}
+
+// To what the next step wants.
 void Trainer::raise_sh_degree() {
   const int degree = schedule_.sh_degree_at(state_.step + 1);
   if (device_.gaussians.sh_degree >= degree) return;
@@ -227,29 +272,6 @@ void Trainer::raise_sh_degree() {
     gather_in_place(backend_, g->sh, rows, 1);
     g->sh_degree = degree;
   }
-}
-
-void Trainer::finish_last_step() {
-  if (state_.finished_step == state_.step) return;
-  if (state_.skipped_in_a_row == 0 && schedule_.refines_at(state_.step)) refine();
-  if (state_.skipped_in_a_row == 0 && schedule_.resets_opacity_at(state_.step))
-    reset_opacities(backend_, options_, device_.gaussians, device_.moments);
-  state_.finished_step = state_.step;
-}
-
-void Trainer::refine() {
-  const DensityInput input = download_density_input(backend_, device_.gaussians, device_.statistics);
-  Random random(stream_seed(options_.seed, Stream::kDensity), state_.density_counter);
-  DensityPlan plan = options_.strategy == Strategy::kMcmc
-                         ? plan_mcmc(input, options_, random)
-                         : plan_adc(input, options_, extent_, schedule_.prunes_large_at(state_.step), random);
-  if (plan.size() == 0)
-    throw Error(
-        "every Gaussian was pruned; either the cameras or photos of this scene are wrong, see stipple check, "
-        "or --prune-opacity or --opacity-penalty is too high");
-  if (schedule_.sorts_at(state_.step)) sort_along_curve(plan);
-  carry_out(backend_, plan, device_);
-  state_.density_counter = random.counter();
 }
 
 }  // namespace stipple

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From photographs to Gaussians, one view a step. The same on every backend; on one, the same seed gives the
-// same bits.
+// From photographs to Gaussians. The same on every backend; on one, the same seed gives the same bits.
 #include <filesystem>
 #include <memory>
+#include <mutex>
 
 #include "stipple/backend/backend.h"
+#include "stipple/core/fair_mutex.h"
 #include "stipple/core/random.h"
 #include "stipple/scene/photo_cache.h"
 #include "stipple/scene/scene.h"
@@ -18,8 +19,8 @@ namespace stipple {
 
 struct StepReport {
   int step = 0;
-  float loss = 0;
-  double psnr = 0;  // of this view
+  float loss = 0;   // the mean over the step's views
+  double psnr = 0;  // likewise
   std::size_t gaussian_count = 0;
   StageTimes ms{};
   bool was_skipped = false;  // something was not finite: nothing was changed
@@ -31,12 +32,12 @@ class Trainer {
   // The scene must outlive it.
   Trainer(Backend& backend, const Scene& scene, const TrainOptions& options);
 
-  // Refinement comes at the start of the step after the one that it is due at. Whatever is thrown, the state
-  // is that of the steps done before, and the step may be tried again; OutOfMemory comes once photos on the
-  // device have made room and that was not enough.
+  // One step, from the next views to the refinement that is due after it. Whatever is thrown, the step is not
+  // done, the state can be saved, and the next call takes the step up again where it was left. OutOfMemory
+  // comes once photos on the device have made room and that was not enough.
   StepReport step();
-  bool done() const { return state_.step >= schedule_.last_step(); }
-  int steps_done() const { return state_.step; }
+  bool done() const { return steps_done() >= schedule_.last_step(); }
+  int steps_done() const { return state_.finished_step; }
   int skipped_count() const { return state_.skipped; }
   const Schedule& schedule() const { return schedule_; }
   const TrainOptions& options() const { return options_; }
@@ -44,6 +45,15 @@ class Trainer {
   // How many Gaussians the device's memory keeps the run to; 0: it does not.
   std::size_t memory_cap() const { return is_limited_by_memory_ ? memory_.max_gaussians : 0; }
 
+  // f(Gaussians on the device), between two steps: for other threads that look at the model while it is
+  // trained.
+  template <class F>
+  auto with_model(F f) const {
+    const std::lock_guard lock(model_mutex_);
+    return f(device_.gaussians);
+  }
+
+  // For the thread that calls step().
   const DeviceGaussians& device_gaussians() const { return device_.gaussians; }
   Gaussians gaussians() const { return download(backend_, device_.gaussians); }
   PhotoCache& photos() { return photos_; }
@@ -57,24 +67,33 @@ class Trainer {
  private:
   struct State {  // what is not on the device
     int step = 0, adam_step = 0, skipped = 0, skipped_in_a_row = 0;
-    int finished_step = 0;  // `step`, once it has been refined after
+    int finished_step =
+        0;  // `step`, or the one before where there was no room for the refinement that ends it
     std::uint64_t view_counter = 0, density_counter = 0, background_counter = 0;  // of random numbers
     std::vector<std::uint32_t> order;                                             // of views in this epoch
     std::uint32_t position = 0;                                                   // in it
   };
+  struct Batch {  // the views of a step, and their photos while it lasts
+    std::vector<TrainView> views;
+    std::vector<std::shared_ptr<const TargetCache::Target>> targets;
+  };
 
   void limit_to_memory();
-  StepReport try_step();
-  void finish_last_step();
-  void train_on_next_view(StepReport& report);
+  template <class F>
+  void with_room_for(F work);
+
+  StepReport train();
+  Batch next_batch();
   std::size_t next_view();
   void shuffle();
   void prefetch();
   View view_of(std::size_t view);
-  bool update(const View& view, const TargetCache::Target& target, StepReport& report);
-  void raise_sh_degree();
+  TrainStep plan_step() const;
+  void note(const PassResult& result, const Batch& batch, StepReport& report);
+
+  void finish_step();
   void refine();
-  void note_skip(StepReport& report);
+  void raise_sh_degree();
 
   Backend& backend_;
   const Scene& scene_;
@@ -87,7 +106,9 @@ class Trainer {
   bool is_limited_by_memory_ = false;
   TargetCache targets_;
   State state_;
+  StepReport report_;  // of the step that is being done
 
+  mutable FairMutex model_mutex_;  // held while a step changes what is on the device
   TrainState device_;
   TrainBuffers buffers_;
 };

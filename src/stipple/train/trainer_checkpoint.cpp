@@ -47,6 +47,7 @@ std::uint32_t checksum(std::uint32_t so_far, std::span<const std::byte> bytes) {
 json identity(const TrainOptions& o, const Scene& scene, std::size_t view_count) {
   return {{"steps", o.steps},
           {"seed", o.seed},
+          {"batch", o.batch},
           {"strategy", o.strategy == Strategy::kAdc ? "adc" : "mcmc"},
           {"sh_degree", o.sh_degree},
           {"views", view_count},
@@ -56,7 +57,8 @@ json identity(const TrainOptions& o, const Scene& scene, std::size_t view_count)
 }
 
 // The difference between two identities, for a message; empty when there is none.
-std::string difference(const json& saved, const json& mine) {
+std::string difference(json saved, const json& mine) {
+  if (!saved.contains("batch")) saved["batch"] = 1;  // older ones were of one view a step
   for (const auto& [key, value] : mine.items())
     if (!saved.contains(key) || saved[key] != value)
       return fmt::format("{} {}, not {}", key, saved.contains(key) ? saved[key].dump() : "nothing",
@@ -155,7 +157,7 @@ void Trainer::save(const std::filesystem::path& path) const {
                {"gaussians", device_.gaussians.size()},
                {"sh_degree", device_.gaussians.sh_degree}};
   const std::string dumped = text.dump();
-  const std::vector<Vec2f> statistics = device_.statistics.sum.download(backend_);
+  const std::vector<Vec2f> statistics = device_.statistics.download(backend_);
   std::vector<Gaussians> parts;
   for (const DeviceGaussians* g : {&device_.gaussians, &device_.moments.first, &device_.moments.second})
     parts.push_back(download(backend_, *g));
@@ -220,7 +222,7 @@ void Trainer::restore(const std::filesystem::path& path) {
   replace(backend_, parts[0], device_.gaussians);
   replace(backend_, parts[1], device_.moments.first);
   replace(backend_, parts[2], device_.moments.second);
-  device_.statistics.sum.upload(backend_, statistics);
+  device_.statistics.upload(backend_, statistics);
   state_ = std::move(state);
 }
 

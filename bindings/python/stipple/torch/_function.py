@@ -52,10 +52,13 @@ def _with_room(device: torch.device, work: Callable[..., Any], *arguments: Any) 
 
 
 class RasterizeFunction(torch.autograd.Function):
-    """Takes tensors, and gives planes (3, height, width), alpha, depth or None, and rows of 16 numbers a Gaussian."""
+    """Takes tensors, and gives planes (3, height, width), alpha, depth or None, rows of 16 numbers a Gaussian, and planes
+    of the features or None."""
 
     @staticmethod
-    def forward(ctx, means, quats, scales, opacities, sh, colors, covariances, pose, K, background, means2d, settings):
+    def forward(
+        ctx, means, quats, scales, opacities, sh, colors, covariances, pose, K, background, means2d, features, settings
+    ):
         n, device = len(means), means.device
         empty = lambda *shape: torch.empty(shape, dtype=torch.float32, device=device)
         zeros = lambda *shape: torch.zeros(shape, dtype=torch.float32, device=device)
@@ -80,19 +83,31 @@ class RasterizeFunction(torch.autograd.Function):
         transmittance = empty(settings.height, settings.width)
         depth = empty(settings.height, settings.width) if settings.depth else None
         outputs = (splat, planes, transmittance, depth)
-        _with_room(device, run.forward, *map(address, outputs), stream_of(means))
+        feature_count = 0 if features is None else features.shape[1]
+        values = None if features is None else packed(features)
+        blended = empty(feature_count, settings.height, settings.width) if feature_count else None
+        _with_room(
+            device,
+            run.forward,
+            *map(address, outputs),
+            address(values),
+            feature_count,
+            address(blended),
+            stream_of(means),
+        )
         ctx.mark_non_differentiable(splat)
         ctx.set_materialize_grads(False)
         # The library goes on with what lies where it put it: all of this must stay, whatever the caller does with it,
         # and is let go with the graph. The tensors as they came are among them so that changes to them are noticed.
         given = (means, quats, scales, opacities, sh, colors, covariances, pose, K)
-        ctx.save_for_backward(pose, K, background, transmittance, splat, planes, depth, *inputs, *given)
+        kept = (values, blended, features)
+        ctx.save_for_backward(pose, K, background, transmittance, splat, planes, depth, *inputs, *given, *kept)
         ctx.run, ctx.settings = run, settings
-        return planes, 1 - transmittance, depth, splat
+        return planes, 1 - transmittance, depth, splat, blended
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx, dL_dplanes, dL_dalpha, dL_ddepth, _):
+    def backward(ctx, dL_dplanes, dL_dalpha, dL_ddepth, _, dL_dblended):
         pose, K, background, transmittance, _, planes, _, *rest = ctx.saved_tensors
         inputs, settings, needs = rest[:7], ctx.settings, ctx.needs_input_grad
         n, device = len(inputs[0]), inputs[0].device
@@ -106,6 +121,11 @@ class RasterizeFunction(torch.autograd.Function):
         absolute = None
         if settings.absgrad is not None:
             absolute = torch.empty((n, 2), dtype=torch.float32, device=device)
+        of_blended = None if dL_dblended is None else packed(dL_dblended)
+        features = rest[-1]
+        dL_dfeatures = None
+        if features is not None:
+            dL_dfeatures = torch.zeros_like(features) if of_blended is None else torch.empty_like(rest[-3])
         wants_camera = needs[7] or needs[8]
         camera, dL_dbackground = _with_room(
             device,
@@ -113,6 +133,8 @@ class RasterizeFunction(torch.autograd.Function):
             *map(address, pictures),
             address(dL_dsplat),
             address(absolute),
+            address(of_blended),
+            address(dL_dfeatures),
             _stipple.Addresses(*map(address, gradients)),
             wants_camera,
             needs[9],
@@ -122,7 +144,8 @@ class RasterizeFunction(torch.autograd.Function):
             settings.absgrad.copy_(absolute)
         mean, scale, quat, opacity, sh, color, covariance = gradients
         dL_dpose, dL_dK = camera_gradients(camera, pose, K) if wants_camera else (None, None)
-        found = (mean, quat, scale, opacity, sh, color, covariance, dL_dpose, dL_dK, None, dL_dsplat[:, :2], None)
+        places = dL_dsplat[:, :2]
+        found = (mean, quat, scale, opacity, sh, color, covariance, dL_dpose, dL_dK, None, places, dL_dfeatures, None)
         answer = [gradient if needed else None for gradient, needed in zip(found, needs)]
         if needs[9]:
             answer[9] = torch.tensor(dL_dbackground).to(background)

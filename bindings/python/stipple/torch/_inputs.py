@@ -41,7 +41,7 @@ class Checks:
         if backend == "reference":
             if means.device.type != "cpu":
                 raise ValueError(f'{name} is on {means.device}; backend="reference" works on the host')
-        elif backend not in (None, backend_of(means, name)):
+        elif backend not in (None, backend_of(means, name).split(":")[0]):
             raise ValueError(f"{name} is on {means.device}, which is not where the backend {backend} works")
         self.means = means
 

@@ -48,9 +48,7 @@ def backend_of(tensor: torch.Tensor, name: str) -> str:
     if kind == "cpu":
         return "cpu"
     if kind == "cuda":
-        if tensor.device.index not in (None, 0):
-            raise ValueError(f"{name} is on {tensor.device}; stipple uses the first GPU: move tensors to cuda:0")
-        return "cuda"
+        return f"cuda:{tensor.device.index or 0}"
     raise ValueError(f"{name} is on {kind}; stipple works on cpu and cuda tensors")
 
 

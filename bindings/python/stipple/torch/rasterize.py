@@ -59,14 +59,19 @@ class Info:
         return self._seen(5)
 
 
-class Rasterized(NamedTuple):
-    """color (height, width, 3) over the background, alpha and depth (height, width); with several cameras, one more
-    dimension in front. depth is None where it was not asked for."""
-
+class _Pictures(NamedTuple):
     color: torch.Tensor
     alpha: torch.Tensor
     depth: Optional[torch.Tensor]
     info: Info
+
+
+class Rasterized(_Pictures):
+    """color (height, width, 3) over the background, alpha and depth (height, width); with several cameras, one more
+    dimension in front. depth is None where it was not asked for. It unpacks into these four; features (height, width, C)
+    come besides, and are None where none were given."""
+
+    features: Optional[torch.Tensor] = None
 
 
 def rasterize(
@@ -88,6 +93,7 @@ def rasterize(
     alpha_max: float = ALPHA_MAX,
     near_plane: float = NEAR_PLANE,
     means2d: Optional[torch.Tensor] = None,
+    features: Optional[torch.Tensor] = None,
     absgrad: bool = False,
     backend: Optional[str] = None,
     _names: Optional[Mapping[str, str]] = None,
@@ -103,7 +109,8 @@ def rasterize(
     background (3,) or (C, 3) is black if not given. covariances (N, 6), as xx, xy, xz, yy, yz, zz, go in place of quats
     and scales, which are then None. depth is None, "expected" or "inverse": the sum of depths, or of their inverses,
     each times what it adds to alpha. means2d (N, 2) or (C, N, 2) is a tensor of your own to get the gradient by places
-    on the screen, in place of info.means2d; its values do not matter.
+    on the screen, in place of info.means2d; its values do not matter. features (N, C), any number of channels, are
+    blended as the colours are, over a background of zeros, into the result's features.
 
     Tensors are all on one device; camera_from_world, K and background may also be on the host, which saves a wait.
     backend is that of the device; "reference" is slow and in float64, for checks. The picture is needed on the way
@@ -116,10 +123,14 @@ def rasterize(
     checks = Checks(means, backend, _names or {})
     parameters = check_parameters(checks, quats, scales, opacities, covariances)
     shots = check_shots(checks, colors, camera_from_world, K, background)
+    if features is not None:
+        checks.tensor("features", features, (len(means), "C"))
+        if features.shape[1] == 0:
+            raise ValueError("features must have at least one channel; give None for none")
     is_batch = camera_from_world.ndim == 3
     places, absolute = _places(checks, parameters, shots, is_batch, means2d, absgrad)
     function = ReferenceFunction if backend == "reference" else RasterizeFunction
-    pictures, splats = [], []
+    pictures, splats, blended = [], [], []
     for i, shot in enumerate(shots):
         settings = Settings(
             positive_int("width", width),
@@ -132,16 +143,29 @@ def rasterize(
             near_plane,
             None if absolute is None else absolute.view(len(shots), -1, 2)[i],
         )
-        planes, alpha, z, splat = _draw(function, parameters, shot, places[i] if is_batch else places, settings)
+        place = places[i] if is_batch else places
+        planes, alpha, z, splat, extra = _draw(function, parameters, shot, place, features, settings)
         pictures.append((planes.permute(1, 2, 0), alpha, z))
         splats.append(splat)
+        blended.append(None if extra is None else extra.permute(1, 2, 0))
     if not is_batch:
-        return Rasterized(*pictures[0], Info(places, means2d is None, splats[0]))
+        result = Rasterized(*pictures[0], Info(places, means2d is None, splats[0]))
+        result.features = blended[0]
+        return result
     stacked = [None if parts[0] is None else torch.stack(parts) for parts in zip(*pictures)]
-    return Rasterized(*stacked, Info(places, means2d is None, torch.stack(splats)))
+    result = Rasterized(*stacked, Info(places, means2d is None, torch.stack(splats)))
+    result.features = None if features is None else torch.stack(blended)
+    return result
 
 
-def _draw(function: Any, p: Parameters, shot: Shot, places: torch.Tensor, settings: Settings) -> Tuple[Any, ...]:
+def _draw(
+    function: Any,
+    p: Parameters,
+    shot: Shot,
+    places: torch.Tensor,
+    features: Optional[torch.Tensor],
+    settings: Settings,
+) -> Tuple[Any, ...]:
     is_sh = shot.sh_degree is not None
     return function.apply(
         p.means,
@@ -155,6 +179,7 @@ def _draw(function: Any, p: Parameters, shot: Shot, places: torch.Tensor, settin
         shot.K,
         shot.background,
         places,
+        features,
         settings,
     )
 

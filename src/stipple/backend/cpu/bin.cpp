@@ -55,7 +55,7 @@ M::Footprint footprint_of(const ProjectedSplat& p) {
 // Finds the spans of splats [begin, end) and counts them into tiles; emissions are still counted from the
 // chunk's first.
 void count_chunk(std::span<const ProjectedSplat> splats, std::size_t begin, std::size_t end, int columns,
-                 TileRows band, std::span<TileBins::Emissions> emissions, Chunk& chunk) {
+                 TileRows band, std::span<Emissions> emissions, Chunk& chunk) {
   chunk.spans.clear();
   chunk.slot_from_tile.assign(static_cast<std::size_t>(columns) * (band.end - band.begin), 0);
   chunk.emission_count = 0;
@@ -124,9 +124,11 @@ void fill_chunk(std::span<const ProjectedSplat> splats, int columns, std::uint32
 
 }  // namespace
 
-void CpuBackend::bin(const Projection& projection, const View& view, TileBins& out) {
-  auto splats = host(projection.splat);
-  out.column_count = (view.camera.width_px + M::tile_size_px - 1) / M::tile_size_px;
+void CpuBackend::bin(const View& view, Pass& pass) {
+  CpuPass& own = cpu_pass(pass);
+  TileBins& out = pass.bins;
+  auto splats = host(std::as_const(pass.projection.splat));
+  out.column_count = tile_columns_of(view.camera);
   const TileRows band = tile_rows_of(view);
   out.first_row = band.begin;
   out.row_count = band.end - band.begin;
@@ -135,8 +137,8 @@ void CpuBackend::bin(const Projection& projection, const View& view, TileBins& o
   // A number of chunks that depends on the scene alone; few, since each keeps a count per tile.
   std::size_t chunk_size = std::max<std::size_t>(256, (splats.size() + 63) / 64);
   std::vector<Chunk> chunks((splats.size() + chunk_size - 1) / chunk_size);
-  out.emissions_from_gaussian.resize(*this, splats.size());
-  auto emissions = host(out.emissions_from_gaussian);
+  own.emissions_from_gaussian.resize(*this, splats.size());
+  auto emissions = host(own.emissions_from_gaussian);
   auto range = [&](std::size_t c) {
     return std::pair(c * chunk_size, std::min(splats.size(), (c + 1) * chunk_size));
   };
@@ -159,12 +161,12 @@ void CpuBackend::bin(const Projection& projection, const View& view, TileBins& o
   auto slot_begin = host(out.slot_begin_from_tile);
   place_chunks(chunks, slot_begin);
 
-  unsorted_depth_.resize(*this, emission_count);
-  unsorted_slot_.resize(*this, emission_count);
+  own.unsorted_depth.resize(*this, emission_count);
+  own.unsorted_slot.resize(*this, emission_count);
   out.gaussian_from_slot.resize(*this, emission_count);
-  out.emission_from_slot.resize(*this, emission_count);
-  auto depth = host(unsorted_depth_);
-  auto unsorted = host(unsorted_slot_);
+  own.emission_from_slot.resize(*this, emission_count);
+  auto depth = host(own.unsorted_depth);
+  auto unsorted = host(own.unsorted_slot);
   parallel_for(chunks.size(), [&](std::size_t c) {
     auto first = static_cast<std::uint32_t>(first_emission[c]);
     auto [begin, end] = range(c);
@@ -173,7 +175,7 @@ void CpuBackend::bin(const Projection& projection, const View& view, TileBins& o
     fill_chunk(splats, out.column_count, first, chunks[c], depth, unsorted);
   });
 
-  auto gaussian = host(out.gaussian_from_slot), emission = host(out.emission_from_slot);
+  auto gaussian = host(out.gaussian_from_slot), emission = host(own.emission_from_slot);
   parallel_for(tile_count, [&](std::size_t tile) {
     std::size_t begin = slot_begin[tile], count = slot_begin[tile + 1] - begin;
     thread_local SortScratch scratch;
@@ -184,6 +186,7 @@ void CpuBackend::bin(const Projection& projection, const View& view, TileBins& o
       emission[begin + k] = from.emission;
     }
   });
+  own.clock.lap(Stage::kBin);
 }
 
 }  // namespace stipple

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // blend: the splats of each tile, nearest first, into its pixels; a row of 16 pixels at a time in vectors.
+#include "stipple/backend/cpu/channel_group.h"
 #include "stipple/backend/cpu/cpu_backend.h"
 #include "stipple/core/parallel.h"
 
@@ -40,9 +41,11 @@ HWY_INLINE void blend_rows(D d, const TileConstants& constants, const ColumnTerm
   }
 }
 
+// `channels` has four values a Gaussian to blend in place of the splats' own, or is null.
 template <int kChannels>
-void blend_tile(std::span<const ProjectedSplat> splats, std::span<const std::uint32_t> slots,
-                const TilePlace& place, float max_alpha, BlendTile& tile) {
+void blend_tile(std::span<const ProjectedSplat> splats, const float* channels_of_all,
+                std::span<const std::uint32_t> slots, const TilePlace& place, float max_alpha,
+                BlendTile& tile) {
   const D d;
   const float log2_alpha_max = std::log2(max_alpha);
   const TileConstants constants(d);
@@ -57,7 +60,8 @@ void blend_tile(std::span<const ProjectedSplat> splats, std::span<const std::uin
     const FoldedSplat s = fold(p);
     const V c = hn::Set(d, s.c);
     const V max_exponent = hn::Set(d, std::min(s.log2_opacity, log2_alpha_max));
-    const float* channels = &p.splat.channels.x;
+    const float* channels =
+        channels_of_all ? channels_of_all + std::size_t{4} * slots[k] : &p.splat.channels.x;
     V color[kChannels];
     for (int i = 0; i < kChannels; ++i) color[i] = hn::Set(d, channels[i]);
     const V first_dy = hn::Set(d, static_cast<float>(place.y) + 0.5f - s.mean_y);
@@ -72,13 +76,13 @@ void blend_tile(std::span<const ProjectedSplat> splats, std::span<const std::uin
   }
 }
 
-void blend_tile_dispatch(bool with_depth, std::span<const ProjectedSplat> splats,
+void blend_tile_dispatch(bool with_fourth, std::span<const ProjectedSplat> splats, const float* channels,
                          std::span<const std::uint32_t> slots, const TilePlace& place, float alpha_max,
                          BlendTile& tile) {
-  if (with_depth)
-    blend_tile<4>(splats, slots, place, alpha_max, tile);
+  if (with_fourth)
+    blend_tile<4>(splats, channels, slots, place, alpha_max, tile);
   else
-    blend_tile<3>(splats, slots, place, alpha_max, tile);
+    blend_tile<3>(splats, channels, slots, place, alpha_max, tile);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -110,9 +114,29 @@ void store_tile(const BlendTile& tile, const TilePlace& place, const View& view,
   }
 }
 
+// Calls store(tile, place) for every tile of the picture, on any thread.
+template <class Store>
+void blend_tiles(const Pass& pass, const View& view, const float* channels, int channel_count, Store store) {
+  auto splats = host(pass.projection.splat);
+  auto slots = host(pass.bins.gaussian_from_slot);
+  auto slot_begin = host(pass.bins.slot_begin_from_tile);
+  auto blend_one = HWY_DYNAMIC_DISPATCH(blend_tile_dispatch);
+  parallel_for(slot_begin.size() - 1, [&](std::size_t t) {
+    TilePlace place(pass.bins, view.camera, t);
+    BlendTile tile;
+    start_transmittance(place, tile.transmittance);
+    std::fill_n(tile.channel[0], channel_count * kTilePixels, 0.0f);
+    blend_one(channel_count == 4, splats, channels,
+              slots.subspan(slot_begin[t], slot_begin[t + 1] - slot_begin[t]), place, view.options.alpha_max,
+              tile);
+    store(tile, place);
+  });
+}
+
 }  // namespace
 
-void CpuBackend::blend(const Projection& projection, const TileBins& bins, const View& view, Frame& out) {
+void CpuBackend::blend(const View& view, Pass& pass) {
+  Frame& out = pass.frame;
   out.width_px = view.camera.width_px;
   out.height_px = view.camera.height_px;
   std::size_t pixel_count = static_cast<std::size_t>(out.width_px) * out.height_px;
@@ -120,20 +144,29 @@ void CpuBackend::blend(const Projection& projection, const TileBins& bins, const
   out.color.resize(*this, 3 * pixel_count);
   out.transmittance.resize(*this, pixel_count);
   out.depth.resize(*this, with_depth ? pixel_count : 0);
+  blend_tiles(pass, view, nullptr, with_depth ? 4 : 3,
+              [&](const BlendTile& tile, const TilePlace& place) { store_tile(tile, place, view, out); });
+  cpu_pass(pass).clock.lap(Stage::kBlend);
+}
 
-  auto splats = host(projection.splat);
-  auto slots = host(bins.gaussian_from_slot);
-  auto slot_begin = host(bins.slot_begin_from_tile);
-  auto blend_one = HWY_DYNAMIC_DISPATCH(blend_tile_dispatch);
-  parallel_for(slot_begin.size() - 1, [&](std::size_t t) {
-    TilePlace place(bins, view.camera, t);
-    BlendTile tile;
-    start_transmittance(place, tile.transmittance);
-    std::fill_n(tile.channel[0], (with_depth ? 4 : 3) * kTilePixels, 0.0f);
-    blend_one(with_depth, splats, slots.subspan(slot_begin[t], slot_begin[t + 1] - slot_begin[t]), place,
-              view.options.alpha_max, tile);
-    store_tile(tile, place, view, out);
-  });
+void CpuBackend::blend_channels(const View& view, const Channels& channels, Pass& pass,
+                                DeviceArray<float>& planes) {
+  const std::size_t width = static_cast<std::size_t>(pass.frame.width_px),
+                    plane = width * static_cast<std::size_t>(pass.frame.height_px);
+  planes.resize(*this, plane * static_cast<std::size_t>(channels.count));
+  for (int first = 0; first < channels.count; first += kChannelGroup) {
+    const int count = std::min(kChannelGroup, channels.count - first);
+    const float* group = load_channel_group(*this, channels, first, cpu_pass(pass).channel_group);
+    float* out = host(planes).data() + static_cast<std::size_t>(first) * plane;
+    blend_tiles(pass, view, group, kChannelGroup, [&](const BlendTile& tile, const TilePlace& place) {
+      for (int k = 0; k < count; ++k)
+        for (int y = 0; y < place.height; ++y)
+          std::copy_n(tile.channel[k] + kTile * y, place.width,
+                      out + static_cast<std::size_t>(k) * plane +
+                          static_cast<std::size_t>(place.y + y) * width + static_cast<std::size_t>(place.x));
+    });
+  }
+  cpu_pass(pass).clock.lap(Stage::kBlend);
 }
 
 }  // namespace stipple

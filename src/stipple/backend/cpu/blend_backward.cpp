@@ -7,6 +7,9 @@
 // kept, sum q (1, dx, dy, dx^2, dx dy, dy^2): the conic is multiplied in once per Gaussian. A (splat, tile)
 // pair writes its sums to the pair's own place, its emission, and every Gaussian then adds up its own run: no
 // two threads ever add into the same number, and the order of additions is fixed.
+#include <atomic>
+
+#include "stipple/backend/cpu/channel_group.h"
 #include "stipple/backend/cpu/cpu_backend.h"
 #include "stipple/core/parallel.h"
 
@@ -49,7 +52,12 @@ struct alignas(4096) BackwardTile {
 };
 
 struct BackwardKind {  // which gradients there are, and which are wanted
-  bool depth, alpha, absolute;
+  bool fourth, alpha, absolute;
+};
+
+struct BackwardSplats {
+  std::span<const ProjectedSplat> projected;
+  const float* channels;  // four values a Gaussian in place of the splats' own, or null
 };
 
 struct TileSlots {  // what a tile draws, nearest first
@@ -225,8 +233,9 @@ HWY_INLINE void add_columns(D d, const RowSums& s, V dx, V* field) {
 }
 
 template <int kChannels, bool kAlpha, bool kAbsolute>
-void backward_tile(std::span<const ProjectedSplat> splats, const TileSlots& slots, const TilePlace& place,
-                   float max_alpha, BackwardTile& tile, BackwardOutput out) {
+void backward_tile(const BackwardSplats& all, const TileSlots& slots, const TilePlace& place, float max_alpha,
+                   BackwardTile& tile, BackwardOutput out) {
+  const std::span<const ProjectedSplat> splats = all.projected;
   const D d;
   const V zero = hn::Zero(d);
   const float log2_alpha_max = std::log2(max_alpha);
@@ -246,7 +255,8 @@ void backward_tile(std::span<const ProjectedSplat> splats, const TileSlots& slot
     const FoldedSplat s = fold(p);
     const V c = hn::Set(d, s.c);
     const V max_exponent = hn::Set(d, std::min(s.log2_opacity, log2_alpha_max));
-    const float* channels = &p.splat.channels.x;
+    const float* channels =
+        all.channels ? all.channels + std::size_t{4} * slots.gaussian[k] : &p.splat.channels.x;
     V color[kChannels];
     for (int i = 0; i < kChannels; ++i) color[i] = hn::Set(d, channels[i]);
     const V first_dy = hn::Set(d, static_cast<float>(place.y) + 0.5f - s.mean_y);
@@ -273,18 +283,18 @@ void backward_tile(std::span<const ProjectedSplat> splats, const TileSlots& slot
 }
 
 template <int kChannels, bool kAlpha>
-void choose_absolute(bool absolute, std::span<const ProjectedSplat> splats, const TileSlots& slots,
+void choose_absolute(bool absolute, const BackwardSplats& splats, const TileSlots& slots,
                      const TilePlace& place, float alpha_max, BackwardTile& tile, BackwardOutput out) {
   if (absolute) return backward_tile<kChannels, kAlpha, true>(splats, slots, place, alpha_max, tile, out);
   backward_tile<kChannels, kAlpha, false>(splats, slots, place, alpha_max, tile, out);
 }
 
-void backward_tile_dispatch(BackwardKind kind, std::span<const ProjectedSplat> splats, const TileSlots& slots,
+void backward_tile_dispatch(BackwardKind kind, const BackwardSplats& splats, const TileSlots& slots,
                             const TilePlace& place, float alpha_max, BackwardTile& tile, BackwardOutput out) {
   const bool absolute = kind.absolute;
-  if (kind.depth && kind.alpha)
+  if (kind.fourth && kind.alpha)
     return choose_absolute<4, true>(absolute, splats, slots, place, alpha_max, tile, out);
-  if (kind.depth) return choose_absolute<4, false>(absolute, splats, slots, place, alpha_max, tile, out);
+  if (kind.fourth) return choose_absolute<4, false>(absolute, splats, slots, place, alpha_max, tile, out);
   if (kind.alpha) return choose_absolute<3, true>(absolute, splats, slots, place, alpha_max, tile, out);
   choose_absolute<3, false>(absolute, splats, slots, place, alpha_max, tile, out);
 }
@@ -300,17 +310,16 @@ HWY_EXPORT(backward_tile_dispatch);
 
 namespace {
 
-struct Planes {  // of the picture and its gradient; depth and alpha may be empty
-  std::span<const float> color, transmittance, depth, dL_dcolor, dL_dalpha, dL_ddepth;
+struct Planes {  // of the outputs and their gradients; null where there is no gradient
+  const float *output[4] = {}, *gradient[4] = {};
+  const float *transmittance = nullptr, *dL_dalpha = nullptr;
 };
 
 // Loads the gradients, and S = all outputs dotted with them.
 void load_tile(const Planes& planes, const TilePlace& place, int picture_width, BackwardTile& tile) {
-  std::size_t plane = planes.transmittance.size();
-  bool with_depth = !planes.dL_ddepth.empty(), with_alpha = !planes.dL_dalpha.empty();
   std::fill_n(tile.behind, kTilePixels, 0.0f);
-  std::fill_n(tile.dL_dchannel[0], (with_depth ? 4 : 3) * kTilePixels, 0.0f);
-  if (with_alpha) std::fill_n(tile.dL_dalpha, kTilePixels, 0.0f);
+  std::fill_n(tile.dL_dchannel[0], (planes.gradient[3] ? 4 : 3) * kTilePixels, 0.0f);
+  if (planes.dL_dalpha) std::fill_n(tile.dL_dalpha, kTilePixels, 0.0f);
   for (int y = 0; y < place.height; ++y) {
     std::size_t at = static_cast<std::size_t>(place.y + y) * picture_width + place.x;
     float* behind = tile.behind + kTile * y;
@@ -320,25 +329,23 @@ void load_tile(const Planes& planes, const TilePlace& place, int picture_width, 
         behind[x] += gradient[x] * output[x];
       }
     };
-    for (int k = 0; k < 3; ++k)
-      add_output(&planes.dL_dcolor[k * plane + at], &planes.color[k * plane + at],
-                 tile.dL_dchannel[k] + kTile * y);
-    if (with_depth) add_output(&planes.dL_ddepth[at], &planes.depth[at], tile.dL_dchannel[3] + kTile * y);
-    if (with_alpha) {
+    for (int k = 0; k < 4; ++k)
+      if (planes.gradient[k])
+        add_output(planes.gradient[k] + at, planes.output[k] + at, tile.dL_dchannel[k] + kTile * y);
+    if (planes.dL_dalpha) {
       float alpha[kTile];
       for (int x = 0; x < place.width; ++x) alpha[x] = 1 - planes.transmittance[at + x];
-      add_output(&planes.dL_dalpha[at], alpha, tile.dL_dalpha + kTile * y);
+      add_output(planes.dL_dalpha + at, alpha, tile.dL_dalpha + kTile * y);
     }
   }
 }
 
 Vec3f background_gradient(const Planes& planes, const TilePlace& place, int picture_width) {
   Vec3f sum(0, 0, 0);
-  std::size_t plane = planes.transmittance.size();
   for (int y = 0; y < place.height; ++y)
     for (int x = 0; x < place.width; ++x) {
       std::size_t at = static_cast<std::size_t>(place.y + y) * picture_width + place.x + x;
-      for (int k = 0; k < 3; ++k) sum[k] += planes.dL_dcolor[k * plane + at] * planes.transmittance[at];
+      for (int k = 0; k < 3; ++k) sum[k] += planes.gradient[k][at] * planes.transmittance[at];
     }
   return sum;
 }
@@ -348,7 +355,7 @@ struct PartialSum {
 };
 
 // A Gaussian's own run of partial sums.
-PartialSum sum_partials(TileBins::Emissions run, const BackwardOutput& partials) {
+PartialSum sum_partials(Emissions run, const BackwardOutput& partials) {
   PartialSum sum;
   for (std::size_t e = run.begin; e < run.end; ++e) {
     if (!partials.is_written[e]) continue;
@@ -369,51 +376,155 @@ Splat splat_gradient(const Splat& s, const PartialSum& partial) {
   return g;
 }
 
+bool is_finite(const Splat& s) {
+  const float* v = reinterpret_cast<const float*>(&s);
+  float zero = 0;  // stays so unless one is infinite or not a number
+  for (std::size_t i = 0; i < sizeof(Splat) / sizeof(float); ++i) zero += v[i] * 0;
+  return zero == 0;
+}
+
+// A fourth channel in the order of Splat::channels.
+float channel_sum(const PartialSum& sum, int k) {
+  constexpr PartialField kField[4] = {kRed, kGreen, kBlue, kDepth};
+  return sum.field[kField[k]];
+}
+
+// One walk through every tile, and the sums of each Gaussian that is seen: gather(Gaussian, its sums, the
+// gradient of its splat), on any thread. False when a gradient is not finite.
+class BackwardWalk {
+ public:
+  BackwardWalk(CpuBackend& backend, const View& view, Pass& pass)
+      : backend_(backend), view_(view), pass_(pass), own_(cpu_pass(pass)) {}
+
+  // visit(tile, place) is called for every tile, too.
+  template <class Visit>
+  void run(const float* channels, const Planes& planes, const BackwardKind& kind, Visit visit) {
+    auto slot_begin = host(pass_.bins.slot_begin_from_tile);
+    const TileSlots slots{host(std::as_const(pass_.bins.gaussian_from_slot)),
+                          host(std::as_const(own_.emission_from_slot))};
+    const BackwardSplats splats{host(std::as_const(pass_.projection.splat)), channels};
+    own_.partial.resize(backend_, kPartialSize * slots.emission.size());
+    own_.partial_is_written.resize_zero(backend_, slots.emission.size());
+    const BackwardOutput out = partials();
+    auto backward_one = HWY_DYNAMIC_DISPATCH(backward_tile_dispatch);
+    parallel_for(slot_begin.size() - 1, [&](std::size_t t) {
+      TilePlace place(pass_.bins, view_.camera, t);
+      BackwardTile tile;
+      start_transmittance(place, tile.transmittance);
+      load_tile(planes, place, pass_.frame.width_px, tile);
+      visit(t, place);
+      const std::size_t begin = slot_begin[t], count = slot_begin[t + 1] - begin;
+      backward_one(kind, splats, {slots.gaussian.subspan(begin, count), slots.emission.subspan(begin, count)},
+                   place, view_.options.alpha_max, tile, out);
+    });
+  }
+
+  template <class Gather>
+  bool gather(Gather take) {
+    auto splats = host(std::as_const(pass_.projection.splat));
+    auto emissions = host(std::as_const(own_.emissions_from_gaussian));
+    const BackwardOutput from = partials();
+    std::atomic<bool> all_finite = true;
+    parallel_for(
+        splats.size(),
+        [&](std::size_t i) {
+          const bool seen = splats[i].splat.opacity > 0;
+          const PartialSum sum = seen ? sum_partials(emissions[i], from) : PartialSum();
+          const Splat gradient =
+              seen ? splat_gradient(splats[i].splat, sum) : Splat{{0, 0}, {0, 0, 0}, 0, {0, 0, 0, 0}};
+          if (!is_finite(gradient)) all_finite = false;
+          take(i, sum, gradient);
+        },
+        1024);
+    return all_finite;
+  }
+
+ private:
+  BackwardOutput partials() { return {host(own_.partial), host(own_.partial_is_written)}; }
+
+  CpuBackend& backend_;
+  const View& view_;
+  Pass& pass_;
+  CpuPass& own_;
+};
+
+template <class T>
+const float* floats_or_null(const DeviceArray<T>& array) {
+  return array.empty() ? nullptr : host(array).data();
+}
+
 }  // namespace
 
-void CpuBackend::blend_backward(const Projection& projection, const TileBins& bins, const View& view,
-                                const Frame& frame, const FrameGradient& dL_dframe, SplatGradient& out) {
-  auto splats = host(projection.splat);
-  auto slot_begin = host(bins.slot_begin_from_tile);
-  const TileSlots slots{host(bins.gaussian_from_slot), host(bins.emission_from_slot)};
-  auto emissions = host(bins.emissions_from_gaussian);
-  std::size_t tile_count = slot_begin.size() - 1;
-  Planes planes{host(frame.color),     host(frame.transmittance), host(frame.depth),
-                host(dL_dframe.color), host(dL_dframe.alpha),     host(dL_dframe.depth)};
-  const BackwardKind kind{!planes.dL_ddepth.empty(), !planes.dL_dalpha.empty(), out.wants_absolute};
+void CpuBackend::blend_backward(const View& view, const WantedGradients& wanted, Pass& pass) {
+  CpuPass& own = cpu_pass(pass);
+  const Frame& frame = pass.frame;
+  const FrameGradient& dL_dframe = pass.dL_dframe;
+  const std::size_t plane = frame.transmittance.size();
+  Planes planes;
+  for (std::size_t k = 0; k < 3 && plane > 0; ++k) {
+    planes.output[k] = host(frame.color).data() + k * plane;
+    planes.gradient[k] = host(dL_dframe.color).data() + k * plane;
+  }
+  planes.output[3] = floats_or_null(frame.depth);
+  planes.gradient[3] = floats_or_null(dL_dframe.depth);
+  planes.transmittance = floats_or_null(frame.transmittance);
+  planes.dL_dalpha = floats_or_null(dL_dframe.alpha);
+  const BackwardKind kind{planes.gradient[3] != nullptr, planes.dL_dalpha != nullptr, wanted.absolute_mean};
 
-  partial_.resize(*this, kPartialSize * slots.emission.size());
-  partial_is_written_.resize_zero(*this, slots.emission.size());
-  BackwardOutput partials{host(partial_), host(partial_is_written_)};
-  std::vector<Vec3f> background(out.wants_background ? tile_count : 0);
-  auto backward_one = HWY_DYNAMIC_DISPATCH(backward_tile_dispatch);
-  parallel_for(tile_count, [&](std::size_t t) {
-    TilePlace place(bins, view.camera, t);
-    BackwardTile tile;
-    start_transmittance(place, tile.transmittance);
-    load_tile(planes, place, frame.width_px, tile);
-    if (out.wants_background) background[t] = background_gradient(planes, place, frame.width_px);
-    const std::size_t begin = slot_begin[t], count = slot_begin[t + 1] - begin;
-    backward_one(kind, splats, {slots.gaussian.subspan(begin, count), slots.emission.subspan(begin, count)},
-                 place, view.options.alpha_max, tile, partials);
+  BackwardWalk walk(*this, view, pass);
+  std::vector<Vec3f> background(wanted.background ? pass.bins.slot_begin_from_tile.size() - 1 : 0);
+  walk.run(nullptr, planes, kind, [&](std::size_t t, const TilePlace& place) {
+    if (wanted.background) background[t] = background_gradient(planes, place, frame.width_px);
   });
-  out.background = {0, 0, 0};
-  for (Vec3f tile : background) out.background = out.background + tile;
+  own.view().background = {0, 0, 0};
+  for (Vec3f tile : background) own.view().background = own.view().background + tile;
 
-  out.splat.resize(*this, splats.size());
-  out.absolute_mean_px.resize(*this, out.wants_absolute ? splats.size() : 0);
-  auto dL_dsplat = host(out.splat);
-  auto absolute = host(out.absolute_mean_px);
-  parallel_for(
-      splats.size(),
-      [&](std::size_t i) {
-        const bool seen = splats[i].splat.opacity > 0;
-        const PartialSum sum = seen ? sum_partials(emissions[i], partials) : PartialSum();
-        dL_dsplat[i] =
-            seen ? splat_gradient(splats[i].splat, sum) : Splat{{0, 0}, {0, 0, 0}, 0, {0, 0, 0, 0}};
-        if (out.wants_absolute) absolute[i] = {sum.field[kAbsoluteX], sum.field[kAbsoluteY]};
-      },
-      1024);
+  const std::size_t count = pass.projection.splat.size();
+  pass.dL_dsplat.splat.resize(*this, count);
+  pass.dL_dsplat.absolute_mean_px.resize(*this, wanted.absolute_mean ? count : 0);
+  auto dL_dsplat = host(pass.dL_dsplat.splat);
+  auto absolute = host(pass.dL_dsplat.absolute_mean_px);
+  const bool is_finite = walk.gather([&](std::size_t i, const PartialSum& sum, const Splat& gradient) {
+    dL_dsplat[i] = gradient;
+    if (!absolute.empty()) absolute[i] = {sum.field[kAbsoluteX], sum.field[kAbsoluteY]};
+  });
+  if (!is_finite) own.result.is_finite = false;
+  own.clock.lap(Stage::kBlendBackward);
+}
+
+// A group of channels is blended, and differentiated, as if it were the colour: the loss is linear in the
+// channels, so the gradients of a splat's place, shape and opacity are the sums over the groups.
+void CpuBackend::blend_channels_backward(const View& view, const Channels& channels,
+                                         const DeviceArray<float>& planes,
+                                         const DeviceArray<float>& dL_dplanes, Pass& pass,
+                                         DeviceArray<float>& dL_dchannels) {
+  CpuPass& own = cpu_pass(pass);
+  const std::size_t plane = pass.frame.transmittance.size(),
+                    stride = static_cast<std::size_t>(channels.count);
+  dL_dchannels.resize(*this, channels.value.size());
+  auto out = host(dL_dchannels);
+  auto dL_dsplat = host(pass.dL_dsplat.splat);
+  BackwardWalk walk(*this, view, pass);
+  for (int first = 0; first < channels.count; first += kChannelGroup) {
+    const int count = std::min(kChannelGroup, channels.count - first);
+    Planes group;
+    for (int k = 0; k < count && plane > 0; ++k) {
+      group.output[k] = host(planes).data() + static_cast<std::size_t>(first + k) * plane;
+      group.gradient[k] = host(dL_dplanes).data() + static_cast<std::size_t>(first + k) * plane;
+    }
+    const float* values = load_channel_group(*this, channels, first, own.channel_group);
+    walk.run(values, group, {count == 4, false, false}, [](std::size_t, const TilePlace&) {});
+    const bool is_finite = walk.gather([&](std::size_t i, const PartialSum& sum, const Splat& gradient) {
+      Splat& total = dL_dsplat[i];
+      total.mean_px = total.mean_px + gradient.mean_px;
+      total.conic = total.conic + gradient.conic;
+      total.opacity = total.opacity + gradient.opacity;
+      for (int k = 0; k < count; ++k)
+        out[i * stride + static_cast<std::size_t>(first + k)] = channel_sum(sum, k);
+    });
+    if (!is_finite) own.result.is_finite = false;
+  }
+  own.clock.lap(Stage::kBlendBackward);
 }
 
 }  // namespace stipple

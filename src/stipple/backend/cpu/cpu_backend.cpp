@@ -63,7 +63,7 @@ std::unique_ptr<Memory> CpuBackend::allocate(std::size_t bytes) {
   return std::make_unique<HostMemory>(bytes);
 }
 
-std::unique_ptr<Memory> CpuBackend::wrap(void* data) { return std::make_unique<HostMemory>(data); }
+std::unique_ptr<Memory> CpuBackend::borrow(void* data) { return std::make_unique<HostMemory>(data); }
 
 void CpuBackend::upload(std::span<const std::byte> from, Memory& to) {
   if (!from.empty()) std::memcpy(static_cast<HostMemory&>(to).data(), from.data(), from.size());
@@ -77,6 +77,14 @@ void CpuBackend::fill_zero(Memory& memory, std::size_t bytes) {
   std::byte* data = static_cast<HostMemory&>(memory).data();
   parallel_ranges(bytes, 1 << 20,
                   [&](std::size_t begin, std::size_t end) { std::memset(data + begin, 0, end - begin); });
+}
+
+void CpuBackend::copy(const Memory& from, Memory& to, std::size_t bytes) {
+  const std::byte* source = static_cast<const HostMemory&>(from).data();
+  std::byte* target = static_cast<HostMemory&>(to).data();
+  parallel_ranges(bytes, 1 << 20, [&](std::size_t begin, std::size_t end) {
+    std::memcpy(target + begin, source + begin, end - begin);
+  });
 }
 
 std::string CpuBackend::description() const {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The pipeline on the host's cores. One file a stage; each is deterministic by construction: the same input
-// gives the same bits for any number of threads.
+// gives the same bits for any number of threads. The backend itself has no state: everything is in the pass.
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "stipple/backend/backend.h"
+#include "stipple/backend/cpu/cpu_pass.h"
 #include "stipple/backend/render_settings.h"
 
 namespace stipple {
@@ -14,14 +16,14 @@ namespace stipple {
 class HostMemory : public Memory {
  public:
   explicit HostMemory(std::size_t bytes);
-  explicit HostMemory(void* others) : size_(0), data_(static_cast<std::byte*>(others)) {}
+  explicit HostMemory(void* borrowed) : size_(0), data_(static_cast<std::byte*>(borrowed)) {}
   ~HostMemory() override;
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
   std::byte* data() const { return data_; }
 
  private:
-  std::size_t size_;  // 0: somebody else's
+  std::size_t size_;  // 0: borrowed
   std::byte* data_;   // our own: aligned to a cache line or more, with room for one vector past the end
 };
 
@@ -37,46 +39,45 @@ std::span<const T> host(const DeviceArray<T>& array) {
   return {reinterpret_cast<const T*>(static_cast<const HostMemory*>(array.memory())->data()), array.size()};
 }
 
-struct UnsortedSlot {  // bin's, before tiles are sorted by depth
-  std::uint32_t emission, gaussian;
-};
-
-class CpuBackend : public Backend {
+class CpuBackend : public Backend, public MemoryBorrower {
  public:
   CpuBackend();
   std::unique_ptr<Memory> allocate(std::size_t bytes) override;
-  std::unique_ptr<Memory> wrap(void* data) override;
   void upload(std::span<const std::byte> from, Memory& to) override;
   void download(const Memory& from, std::span<std::byte> to) const override;
   void fill_zero(Memory& memory, std::size_t bytes) override;
+  void copy(const Memory& from, Memory& to, std::size_t bytes) override;
+  MemoryBorrower* borrower() override { return this; }
+  std::unique_ptr<Memory> borrow(void* data) override;
 
   std::string_view name() const override { return "cpu"; }
   std::string description() const override;
+  std::size_t pass_bytes(std::size_t gaussians, std::size_t pixels) const override;
 
-  void project(const DeviceGaussians&, const Precomputed&, const View&, Projection& out) override;
-  void bin(const Projection&, const View&, TileBins& out) override;
-  void blend(const Projection&, const TileBins&, const View&, Frame& out) override;
-  LossValue loss(const Frame&, const LossTarget&, float ssim_weight, FrameGradient& out) override;
-  void blend_backward(const Projection&, const TileBins&, const View&, const Frame&, const FrameGradient&,
-                      SplatGradient& out) override;
-  void project_backward(const DeviceGaussians&, const Precomputed&, const View&, const Projection&,
-                        const SplatGradient&, DeviceGaussians& dL_dgaussians, Precomputed& dL_dprecomputed,
-                        CameraGradient* dL_dcamera) override;
-  void optimize(DeviceGaussians&, const DeviceGaussians& dL_dgaussians, const Projection&, AdamMoments&,
-                const AdamOptions&) override;
-  void project_backward_optimize(DeviceGaussians&, const View&, const Projection&, const SplatGradient&,
-                                 AdamMoments&, const AdamOptions&) override;
-  bool observe(const Projection&, const SplatGradient&, const View&, DensityStatistics&) override;
-  void perturb(DeviceGaussians&, float amount, std::uint64_t seed) override;
+  void begin(Pass&, int view_count) override;
+  PassResult read(Pass&) override;
+  Pass copy_of(const Pass&) override;
+
+  void project(const DeviceGaussians&, const Precomputed&, const View&, Pass&) override;
+  void bin(const View&, Pass&) override;
+  void blend(const View&, Pass&) override;
+  void blend_channels(const View&, const Channels&, Pass&, DeviceArray<float>& planes) override;
+  void loss(const LossTarget&, const LossOptions&, Pass&) override;
+  void blend_backward(const View&, const WantedGradients&, Pass&) override;
+  void blend_channels_backward(const View&, const Channels&, const DeviceArray<float>& planes,
+                               const DeviceArray<float>& dL_dplanes, Pass&,
+                               DeviceArray<float>& dL_dchannels) override;
+  void project_backward(const DeviceGaussians&, const Precomputed&, const View&, const WantedGradients&,
+                        Pass&, GradientSum&) override;
+  void optimize(TrainState&, const GradientSum&, const AdamOptions&, const LossOptions&, Pass&) override;
+  void perturb(DeviceGaussians&, float amount, std::uint64_t seed, Pass&) override;
+  void project_backward_optimize(TrainState&, const View&, const WantedGradients&, const AdamOptions&,
+                                 const LossOptions&, Pass&) override;
   void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
               Memory& to) override;
 
  private:
-  // Scratch that grows to what a frame needs and is then kept.
-  DeviceArray<std::uint32_t> unsorted_depth_;     // bin
-  DeviceArray<UnsortedSlot> unsorted_slot_;       // bin
-  DeviceArray<float> partial_;                    // blend_backward: kPartialSize floats per emission
-  DeviceArray<std::uint8_t> partial_is_written_;  // blend_backward: one per emission
+  void start_view(Pass&);  // the next one of the pass, or the only one of a new pass
 };
 
 std::unique_ptr<Backend> make_cpu_backend();

@@ -229,8 +229,11 @@ namespace stipple {
 
 HWY_EXPORT(loss_band);
 
-LossValue CpuBackend::loss(const Frame& frame, const LossTarget& target, float ssim_weight,
-                           FrameGradient& out) {
+void CpuBackend::loss(const LossTarget& target, const LossOptions& options, Pass& pass) {
+  CpuPass& own = cpu_pass(pass);
+  if (own.result.views.empty()) start_view(pass);  // of a picture that was drawn elsewhere
+  const Frame& frame = pass.frame;
+  FrameGradient& out = pass.dL_dframe;
   auto color = host(frame.color);
   auto expected = host(target.color);
   auto weight = host(target.weight);
@@ -242,6 +245,8 @@ LossValue CpuBackend::loss(const Frame& frame, const LossTarget& target, float s
   auto dL_dcolor = host(out.color);
 
   double count = 3.0 * static_cast<double>(plane_size);
+  const double l1_weight = static_cast<double>(options.l1_weight),
+               ssim_weight = static_cast<double>(options.ssim_weight);
   int band_count = std::max(1, frame.height_px / kBandRows);
   int band_rows = (frame.height_px + band_count - 1) / band_count;
   std::vector<LossSums> sums(3 * static_cast<std::size_t>(band_count));
@@ -253,7 +258,7 @@ LossValue CpuBackend::loss(const Frame& frame, const LossTarget& target, float s
                     weight.empty() ? nullptr : weight.data(),
                     frame.width_px,
                     frame.height_px,
-                    static_cast<float>((1 - ssim_weight) / count),
+                    static_cast<float>(l1_weight / count),
                     static_cast<float>(ssim_weight / count),
                     dL_dcolor.data() + channel * plane_size};
     int begin = std::min(frame.height_px, static_cast<int>(task / 3) * band_rows);
@@ -266,8 +271,11 @@ LossValue CpuBackend::loss(const Frame& frame, const LossTarget& target, float s
     total.squares += s.squares;
     total.ssim += s.ssim;
   }
-  return {static_cast<float>((1 - ssim_weight) * total.l1 / count + ssim_weight * (1 - total.ssim / count)),
-          static_cast<float>(total.squares / count)};
+  LossValue& value = own.view().loss;
+  value = {static_cast<float>(l1_weight * total.l1 / count + ssim_weight * (1 - total.ssim / count)),
+           static_cast<float>(total.squares / count)};
+  if (!std::isfinite(value.total)) own.result.is_finite = false;
+  own.clock.lap(Stage::kLoss);
 }
 
 }  // namespace stipple

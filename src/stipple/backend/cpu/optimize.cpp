@@ -108,9 +108,9 @@ AdamStep::Group group(DeviceArray<T>& value, DeviceArray<T>& first, DeviceArray<
 
 }  // namespace
 
-AdamStep::AdamStep(DeviceGaussians& g, const Projection& projection, AdamMoments& moments,
-                   const AdamOptions& o)
-    : rule_(adam_rule(o)), splats_(host(projection.splat)), visible_only_(o.visible_only) {
+AdamStep::AdamStep(DeviceGaussians& g, AdamMoments& moments, const AdamOptions& o, const LossOptions& loss,
+                   int view_count)
+    : rule_(adam_rule(o)), sh_count_(static_cast<std::size_t>(g.sh_count())), visible_only_(o.visible_only) {
   using G = ParameterGradient;
   DeviceGaussians &m = moments.first, &v = moments.second;
   groups_ = {
@@ -118,51 +118,57 @@ AdamStep::AdamStep(DeviceGaussians& g, const Projection& projection, AdamMoments
       group(g.log_scale, m.log_scale, v.log_scale, &G::log_scale, o.log_scale),
       group(g.rotation, m.rotation, v.rotation, &G::rotation, o.rotation),
       group(g.logit_opacity, m.logit_opacity, v.logit_opacity, &G::logit_opacity, o.logit_opacity),
-      group(g.sh, m.sh, v.sh, &G::sh, o.sh_base, static_cast<std::size_t>(g.sh_count()), o.sh_rest),
+      group(g.sh, m.sh, v.sh, &G::sh, o.sh_base, sh_count_, o.sh_rest),
   };
-  const float count = static_cast<float>(std::max<std::size_t>(g.size(), 1));
+  const PenaltyWeights weights = penalty_weights(loss, g.size(), view_count);
   const auto penalise = [](Group& group, Penalty penalty, float weight) {
     if (weight == 0) return;
     group.penalty = penalty;
     group.penalty_weight = weight;
   };
-  penalise(groups_[1], Penalty::kScale, o.scale_penalty / (3 * count));
-  penalise(groups_[3], Penalty::kOpacity, o.opacity_penalty / count);
+  penalise(groups_[1], Penalty::kScale, weights.scale);
+  penalise(groups_[3], Penalty::kOpacity, weights.opacity);
 }
 
-void AdamStep::run(std::size_t begin, std::size_t end, const ParameterGradient& gradient) const {
+void AdamStep::run_all(std::size_t begin, std::size_t end, const ParameterGradient& gradient) const {
   auto step = HWY_DYNAMIC_DISPATCH(adam_range);
   for (const Group& each : groups_) {
     const std::size_t n = each.per_gaussian;
-    const float* from = gradient.*each.gradient;
-    if (!visible_only_) {
-      step(each, begin * n, end * n, from, rule_);
-      continue;
-    }
-    for (std::size_t i = begin; i < end; ++i)
-      if (splats_[i].splat.opacity > 0) step(each, i * n, (i + 1) * n, from + (i - begin) * n, rule_);
+    step(each, begin * n, end * n, gradient.*each.gradient, rule_);
   }
 }
 
-void CpuBackend::optimize(DeviceGaussians& g, const DeviceGaussians& dL_dgaussians,
-                          const Projection& projection, AdamMoments& moments, const AdamOptions& options) {
+void AdamStep::run_one(std::size_t gaussian, const ParameterGradient& gradient) const {
+  run_all(gaussian, gaussian + 1, gradient);
+}
+
+void CpuBackend::optimize(TrainState& state, const GradientSum& sum, const AdamOptions& options,
+                          const LossOptions& loss, Pass& pass) {
+  CpuPass& own = cpu_pass(pass);
+  if (!own.may_update()) return;
   auto floats_of = [](const auto& array) {  // only read
     return const_cast<float*>(reinterpret_cast<const float*>(host(array).data()));
   };
-  const ParameterGradient gradient{floats_of(dL_dgaussians.mean),
-                                   floats_of(dL_dgaussians.log_scale),
-                                   floats_of(dL_dgaussians.rotation),
-                                   floats_of(dL_dgaussians.logit_opacity),
-                                   floats_of(dL_dgaussians.sh),
+  const ParameterGradient gradient{floats_of(sum.gaussians.mean),
+                                   floats_of(sum.gaussians.log_scale),
+                                   floats_of(sum.gaussians.rotation),
+                                   floats_of(sum.gaussians.logit_opacity),
+                                   floats_of(sum.gaussians.sh),
                                    nullptr,
                                    nullptr};
-  const AdamStep adam(g, projection, moments, options);
+  const AdamStep adam(state.gaussians, state.moments, options, loss, std::max(own.view_count, 1));
+  auto observed = host(sum.observed);
+  auto statistics = host(state.statistics);
   constexpr std::size_t kChunk = 64 * kMaxGroup;
-  const std::size_t count = g.size();
+  const std::size_t count = state.gaussians.size();
   parallel_for((count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
     std::size_t begin = chunk * kChunk, end = std::min(count, begin + kChunk);
-    adam.run(begin, end, gradient.from(begin, static_cast<std::size_t>(g.sh_count())));
+    adam.run(begin, end, gradient.from(begin, static_cast<std::size_t>(state.gaussians.sh_count())),
+             [&](std::size_t i) { return observed[i].y > 0; });
+    if (!observed.empty() && !statistics.empty())
+      for (std::size_t i = begin; i < end; ++i) statistics[i] = statistics[i] + observed[i];
   });
+  own.clock.lap(Stage::kOptimize);
 }
 
 }  // namespace stipple

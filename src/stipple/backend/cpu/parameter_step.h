@@ -23,8 +23,7 @@ constexpr int kCameraFields = 16;  // rotation, translation, focal lengths, prin
 
 class ProjectBackward {
  public:
-  ProjectBackward(const DeviceGaussians&, const Precomputed&, const View&, const Projection&,
-                  const SplatGradient&);
+  ProjectBackward(const DeviceGaussians&, const Precomputed&, const View&, const Pass&);
 
   // Gaussians [begin, end), begin a multiple of kMaxGroup; out[0] is that of `begin`. camera_sum may be null,
   // or has kCameraFields sums to add to.
@@ -40,12 +39,34 @@ class ProjectBackward {
   std::span<const Splat> dL_dsplat_;
 };
 
+// What density control is told of a view, Gaussian by Gaussian.
+class Observation {
+ public:
+  Observation(const View&, const Pass&);
+
+  bool is_seen(std::size_t gaussian) const { return splats_[gaussian].splat.opacity > 0; }
+  Vec2f of(std::size_t gaussian) const;  // zero when it is not seen
+
+ private:
+  Vec2f half_size_;
+  std::span<const ProjectedSplat> splats_;
+  std::span<const Splat> dL_dsplat_;
+  std::span<const Vec2f> absolute_;  // or empty
+};
+
 class AdamStep {
  public:
-  AdamStep(DeviceGaussians&, const Projection&, AdamMoments&, const AdamOptions&);
+  // The penalties count once for each of `view_count` views.
+  AdamStep(DeviceGaussians&, AdamMoments&, const AdamOptions&, const LossOptions&, int view_count);
 
-  // Gaussians [begin, end), begin a multiple of kMaxGroup; gradient[0] is that of `begin`.
-  void run(std::size_t begin, std::size_t end, const ParameterGradient& gradient) const;
+  // Gaussians [begin, end), begin a multiple of kMaxGroup; gradient[0] is that of `begin`. is_seen(gaussian)
+  // is asked where only what is seen changes.
+  template <class IsSeen>
+  void run(std::size_t begin, std::size_t end, const ParameterGradient& gradient, IsSeen is_seen) const {
+    if (!visible_only_) return run_all(begin, end, gradient);
+    for (std::size_t i = begin; i < end; ++i)
+      if (is_seen(i)) run_one(i, gradient.from(i - begin, sh_count_));
+  }
 
   enum class Penalty { kNone, kOpacity, kScale };
 
@@ -59,9 +80,12 @@ class AdamStep {
   };
 
  private:
+  void run_all(std::size_t begin, std::size_t end, const ParameterGradient& gradient) const;
+  void run_one(std::size_t gaussian, const ParameterGradient& gradient) const;
+
   std::vector<Group> groups_;
   Math<float>::AdamRule rule_;
-  std::span<const ProjectedSplat> splats_;
+  std::size_t sh_count_;
   bool visible_only_;
 };
 

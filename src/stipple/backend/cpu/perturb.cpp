@@ -7,7 +7,9 @@
 
 namespace stipple {
 
-void CpuBackend::perturb(DeviceGaussians& gaussians, float amount, std::uint64_t seed) {
+void CpuBackend::perturb(DeviceGaussians& gaussians, float amount, std::uint64_t seed, Pass& pass) {
+  CpuPass& own = cpu_pass(pass);
+  if (!own.may_update()) return;
   auto mean = host(gaussians.mean), log_scale = host(gaussians.log_scale);
   auto rotation = host(gaussians.rotation);
   auto logit_opacity = host(gaussians.logit_opacity);
@@ -17,6 +19,7 @@ void CpuBackend::perturb(DeviceGaussians& gaussians, float amount, std::uint64_t
         mean[i] = perturbed_mean(mean[i], log_scale[i], rotation[i], logit_opacity[i], amount, seed, i);
       },
       1024);
+  own.clock.lap(Stage::kOptimize);
 }
 
 }  // namespace stipple

@@ -94,12 +94,13 @@ namespace stipple {
 HWY_EXPORT(project_block);
 
 void CpuBackend::project(const DeviceGaussians& gaussians, const Precomputed& precomputed, const View& view,
-                         Projection& out) {
+                         Pass& pass) {
+  start_view(pass);
   GaussianGroups groups(gaussians, precomputed);
   Math<float>::Pinhole camera = pinhole(view.camera);
   Math<float>::RenderSettings settings = render_settings(view.options);
-  out.splat.resize(*this, gaussians.size());
-  auto splats = host(out.splat);
+  pass.projection.splat.resize(*this, gaussians.size());
+  auto splats = host(pass.projection.splat);
   auto project_one = HWY_DYNAMIC_DISPATCH(project_block);
   std::size_t block_count = (groups.size() + kMaxGroup - 1) / kMaxGroup;
   parallel_for(
@@ -113,6 +114,7 @@ void CpuBackend::project(const DeviceGaussians& gaussians, const Precomputed& pr
         if (left < kMaxGroup) std::copy_n(padded_out, left, &splats[first]);
       },
       16);
+  cpu_pass(pass).clock.lap(Stage::kProject);
 }
 
 }  // namespace stipple

@@ -2,6 +2,7 @@
 // project_backward: the splats' gradients to the stored parameters, and to the camera when asked for; a
 // vector of Gaussians at a time.
 #include <cstring>
+#include <optional>
 
 #include "stipple/backend/cpu/parameter_step.h"
 #include "stipple/core/parallel.h"
@@ -183,7 +184,6 @@ HWY_EXPORT(project_backward_block);
 
 namespace {
 
-// Blocks per sum of the camera's gradient: fixed, so that the result does not depend on the threads.
 // Camera gradients are summed over chunks of this many Gaussians first: a fixed order, whatever the threads.
 constexpr std::size_t kChunk = 64 * kMaxGroup;
 
@@ -213,13 +213,25 @@ ParameterGradient ParameterGradient::from(std::size_t gaussian, std::size_t sh_c
 }
 
 ProjectBackward::ProjectBackward(const DeviceGaussians& gaussians, const Precomputed& precomputed,
-                                 const View& view, const Projection& projection,
-                                 const SplatGradient& dL_dsplat)
+                                 const View& view, const Pass& pass)
     : groups_(gaussians, precomputed),
       camera_(pinhole(view.camera)),
       settings_(render_settings(view.options)),
-      splats_(host(projection.splat)),
-      dL_dsplat_(host(dL_dsplat.splat)) {}
+      splats_(host(pass.projection.splat)),
+      dL_dsplat_(host(pass.dL_dsplat.splat)) {}
+
+Observation::Observation(const View& view, const Pass& pass)
+    : half_size_(0.5f * static_cast<float>(view.camera.width_px),
+                 0.5f * static_cast<float>(view.camera.height_px)),
+      splats_(host(pass.projection.splat)),
+      dL_dsplat_(host(pass.dL_dsplat.splat)),
+      absolute_(host(pass.dL_dsplat.absolute_mean_px)) {}
+
+Vec2f Observation::of(std::size_t i) const {
+  if (!is_seen(i)) return {0, 0};
+  const Vec2f g = (absolute_.empty() ? dL_dsplat_[i].mean_px : absolute_[i]) * half_size_;
+  return {std::sqrt(dot(g, g)), 1};
+}
 
 void ProjectBackward::run(std::size_t begin, std::size_t end, const ParameterGradient& out,
                           double* camera_sum) const {
@@ -251,32 +263,84 @@ void ProjectBackward::run_last(std::size_t begin, std::size_t count, const Param
     if (out.*field) std::copy(padded.*field, past.*field, out.*field);
 }
 
-void CpuBackend::project_backward(const DeviceGaussians& gaussians, const Precomputed& precomputed,
-                                  const View& view, const Projection& projection,
-                                  const SplatGradient& dL_dsplat, DeviceGaussians& dL_dgaussians,
-                                  Precomputed& dL_dprecomputed, CameraGradient* dL_dcamera) {
-  dL_dgaussians.sh_degree = gaussians.sh_degree;
-  for_each_parameter([&](int, auto& to, const auto& like) { to.resize(*this, like.size()); }, dL_dgaussians,
-                     gaussians);
-  dL_dprecomputed.color.resize(*this, precomputed.color.size());
-  dL_dprecomputed.covariance.resize(*this, precomputed.covariance.size());
+namespace {
 
-  const ParameterGradient out{floats(dL_dgaussians.mean),        floats(dL_dgaussians.log_scale),
-                              floats(dL_dgaussians.rotation),    floats(dL_dgaussians.logit_opacity),
-                              floats(dL_dgaussians.sh),          floats(dL_dprecomputed.color),
-                              floats(dL_dprecomputed.covariance)};
-  const ProjectBackward backward(gaussians, precomputed, view, projection, dL_dsplat);
+// The gradients of one chunk, to be added to a sum of the same fields.
+class ChunkSum {
+ public:
+  ChunkSum(const ParameterGradient& sum, std::size_t sh_count) : sh_count_(sh_count) {
+    for_each_field([&](float* ParameterGradient::*field, std::size_t per_gaussian) {
+      if (!(sum.*field)) return;
+      values_.emplace_back(per_gaussian * kChunk);
+      gradient_.*field = values_.back().data();
+    });
+  }
+
+  const ParameterGradient& gradient() const { return gradient_; }
+
+  void add_to(const ParameterGradient& sum, std::size_t count) const {
+    for_each_field([&](float* ParameterGradient::*field, std::size_t per_gaussian) {
+      if (!(sum.*field)) return;
+      for (std::size_t i = 0; i < count * per_gaussian; ++i) (sum.*field)[i] += (gradient_.*field)[i];
+    });
+  }
+
+ private:
+  template <class F>
+  void for_each_field(F f) const {
+    using G = ParameterGradient;
+    f(&G::mean, std::size_t{3});
+    f(&G::log_scale, std::size_t{3});
+    f(&G::rotation, std::size_t{4});
+    f(&G::logit_opacity, std::size_t{1});
+    f(&G::sh, 3 * sh_count_);
+    f(&G::color, std::size_t{3});
+    f(&G::covariance, std::size_t{6});
+  }
+
+  std::size_t sh_count_;
+  std::vector<std::vector<float>> values_;
+  ParameterGradient gradient_;
+};
+
+}  // namespace
+
+void CpuBackend::project_backward(const DeviceGaussians& gaussians, const Precomputed& precomputed,
+                                  const View& view, const WantedGradients& wanted, Pass& pass,
+                                  GradientSum& sum) {
+  CpuPass& own = cpu_pass(pass);
   const std::size_t count = gaussians.size(), chunk_count = (count + kChunk - 1) / kChunk;
-  std::vector<double> sums(dL_dcamera ? chunk_count * kCameraFields : 0, 0.0);
-  parallel_for(chunk_count, [&](std::size_t chunk) {
-    std::size_t begin = chunk * kChunk, end = std::min(count, begin + kChunk);
-    backward.run(begin, end, out.from(begin, static_cast<std::size_t>(gaussians.sh_count())),
-                 dL_dcamera ? &sums[chunk * kCameraFields] : nullptr);
+  resize_sum(*this, gaussians, precomputed, wanted, sum);
+  const ParameterGradient out{floats(sum.gaussians.mean),        floats(sum.gaussians.log_scale),
+                              floats(sum.gaussians.rotation),    floats(sum.gaussians.logit_opacity),
+                              floats(sum.gaussians.sh),          floats(sum.precomputed.color),
+                              floats(sum.precomputed.covariance)};
+  const ProjectBackward backward(gaussians, precomputed, view, pass);
+  const Observation observation(view, pass);
+  auto observed = host(sum.observed);
+  const auto sh_count = static_cast<std::size_t>(gaussians.sh_count());
+  std::vector<double> camera_sums(wanted.camera ? chunk_count * kCameraFields : 0, 0.0);
+  parallel_ranges(chunk_count, 4, [&](std::size_t first, std::size_t last) {
+    std::optional<ChunkSum> piece;
+    if (!sum.is_empty) piece.emplace(out, sh_count);
+    for (std::size_t chunk = first; chunk < last; ++chunk) {
+      const std::size_t begin = chunk * kChunk, end = std::min(count, begin + kChunk);
+      const ParameterGradient here = out.from(begin, sh_count);
+      backward.run(begin, end, piece ? piece->gradient() : here,
+                   wanted.camera ? &camera_sums[chunk * kCameraFields] : nullptr);
+      if (piece) piece->add_to(here, end - begin);
+      if (wanted.observed)
+        for (std::size_t i = begin; i < end; ++i)
+          observed[i] = sum.is_empty ? observation.of(i) : observed[i] + observation.of(i);
+    }
   });
-  if (!dL_dcamera) return;
-  double total[kCameraFields] = {};
-  for (std::size_t i = 0; i < sums.size(); ++i) total[i % kCameraFields] += sums[i];
-  *dL_dcamera = camera_gradient(total);
+  sum.is_empty = false;
+  if (wanted.camera) {
+    double total[kCameraFields] = {};
+    for (std::size_t i = 0; i < camera_sums.size(); ++i) total[i % kCameraFields] += camera_sums[i];
+    own.view().camera = camera_gradient(total);
+  }
+  own.clock.lap(Stage::kOptimize);
 }
 
 }  // namespace stipple

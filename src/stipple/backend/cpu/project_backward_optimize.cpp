@@ -17,21 +17,28 @@ struct alignas(64) PieceGradient {
 
 }  // namespace
 
-void CpuBackend::project_backward_optimize(DeviceGaussians& gaussians, const View& view,
-                                           const Projection& projection, const SplatGradient& dL_dsplat,
-                                           AdamMoments& moments, const AdamOptions& options) {
-  const ProjectBackward backward(gaussians, {}, view, projection, dL_dsplat);
-  const AdamStep adam(gaussians, projection, moments, options);
-  const std::size_t count = gaussians.size();
+void CpuBackend::project_backward_optimize(TrainState& state, const View& view, const WantedGradients& wanted,
+                                           const AdamOptions& options, const LossOptions& loss, Pass& pass) {
+  CpuPass& own = cpu_pass(pass);
+  if (!own.may_update()) return;
+  const ProjectBackward backward(state.gaussians, {}, view, pass);
+  const Observation observation(view, pass);
+  const AdamStep adam(state.gaussians, state.moments, options, loss, own.view_count);
+  auto statistics = host(state.statistics);
+  const bool observes = wanted.observed && !statistics.empty();
+  const std::size_t count = state.gaussians.size();
   parallel_ranges((count + kPiece - 1) / kPiece, 4, [&](std::size_t first, std::size_t last) {
     PieceGradient g;
     const ParameterGradient gradient{g.mean, g.log_scale, g.rotation, g.logit_opacity, g.sh};
     for (std::size_t piece = first; piece < last; ++piece) {
       const std::size_t begin = piece * kPiece, end = std::min(count, begin + kPiece);
       backward.run(begin, end, gradient, nullptr);
-      adam.run(begin, end, gradient);
+      adam.run(begin, end, gradient, [&](std::size_t i) { return observation.is_seen(i); });
+      if (observes)
+        for (std::size_t i = begin; i < end; ++i) statistics[i] = statistics[i] + observation.of(i);
     }
   });
+  own.clock.lap(Stage::kOptimize);
 }
 
 }  // namespace stipple

@@ -4,6 +4,7 @@
 // contraction in gaussian_backward.cuh.
 #include "stipple/backend/adam_rule.h"
 #include "stipple/backend/backend.h"
+#include "stipple/backend/cuda/cuda_pass.h"
 #include "stipple/backend/cuda/kernel.cuh"
 
 namespace stipple {
@@ -25,7 +26,8 @@ struct AdamSettings {
   bool visible_only;
 };
 
-inline AdamSettings adam_settings(const AdamOptions& o, std::size_t gaussian_count) {
+inline AdamSettings adam_settings(const AdamOptions& o, const LossOptions& loss, std::size_t gaussian_count,
+                                  int view_count) {
   AdamSettings s{};
   s.rule = adam_rule(o);
   s.mean = o.mean;
@@ -34,11 +36,18 @@ inline AdamSettings adam_settings(const AdamOptions& o, std::size_t gaussian_cou
   s.logit_opacity = o.logit_opacity;
   s.sh_base = o.sh_base;
   s.sh_rest = o.sh_rest;
-  const float count = static_cast<float>(gaussian_count > 0 ? gaussian_count : 1);
-  s.opacity_penalty = o.opacity_penalty / count;
-  s.scale_penalty = o.scale_penalty / (3 * count);
+  const PenaltyWeights penalties = penalty_weights(loss, gaussian_count, view_count);
+  s.opacity_penalty = penalties.opacity;
+  s.scale_penalty = penalties.scale;
   s.visible_only = o.visible_only;
   return s;
+}
+
+// Whether all views of the pass went well, so that the update may change something.
+__device__ inline bool may_update(const ViewStatus* status, int view_count) {
+  bool may = true;
+  for (int v = 0; v < view_count; ++v) may = may && !status[v].is_bad && !status[v].has_overflowed;
+  return may;
 }
 
 __device__ inline M::AdamParameter adam_step(float value, float first_moment, float second_moment,

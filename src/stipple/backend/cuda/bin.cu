@@ -32,21 +32,21 @@ struct TouchesTile {
 
 // Depths of what was picked out; behind it, keys that go to the end.
 __global__ void __launch_bounds__(kThreads)
-    depths_kernel(const std::uint32_t* depth_key, const Projection::Totals* totals, unsigned room,
+    depths_kernel(const std::uint32_t* depth_key, const ViewStatus* totals, unsigned room,
                   std::uint32_t* gaussian, std::uint32_t* key) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= room) return;
-  const bool is_picked = i < totals->gaussians;
+  const bool is_picked = i < totals->gaussian_count;
   key[i] = is_picked ? depth_key[gaussian[i]] : 0xffffffffu;
   if (!is_picked) gaussian[i] = 0;
 }
 
 struct CountOf {  // the tiles of the Gaussian at a place in the order of depth
   const std::uint32_t* tile_count;
-  const Projection::Totals* totals;
+  const ViewStatus* totals;
   const std::uint32_t* order;
   __device__ std::uint32_t operator()(std::uint32_t rank) const {
-    return rank < totals->gaussians ? tile_count[order[rank]] : 0;
+    return rank < totals->gaussian_count ? tile_count[order[rank]] : 0;
   }
 };
 
@@ -66,9 +66,9 @@ template <class Key>
 struct EmitOutput {
   Key* tile;
   std::uint32_t* gaussian;
-  TileBins::Emissions* emissions;  // or null
+  Emissions* emissions;  // or null
   unsigned gaussian_room, pair_room;
-  StepStatus* status;
+  ViewStatus* status;
 };
 
 // A warp's pairs are next to each other; they are put together here and then written in one go.
@@ -82,18 +82,18 @@ struct WarpPairs {
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
     emit_kernel(const ProjectedSplat* splats, const std::uint32_t* tile_count, const std::uint32_t* order,
-                const std::uint32_t* first_from_rank, int columns, TileRows band,
-                const Projection::Totals* totals, EmitOutput<Key> out) {
+                const std::uint32_t* first_from_rank, int columns, TileRows band, const ViewStatus* totals,
+                EmitOutput<Key> out) {
   __shared__ WarpPairs<Key> all_pairs[kThreads / kWarp];
   WarpPairs<Key>& pairs = all_pairs[threadIdx.x / kWarp];
   const unsigned rank = blockIdx.x * kThreads + threadIdx.x;
-  const bool too_many = totals->pairs > out.pair_room || totals->gaussians > out.gaussian_room;
+  const bool too_many = totals->pair_count > out.pair_room || totals->gaussian_count > out.gaussian_room;
   if (rank == 0) out.status->has_overflowed = too_many;
   if (too_many) return;  // the next kernels see no pairs at all
   unsigned gaussian = 0, first = 0, count = 0;
   TileSearch search;
   search.rows.begin = search.rows.end = 0;
-  if (rank < totals->gaussians) {
+  if (rank < totals->gaussian_count) {
     gaussian = order[rank];
     first = first_from_rank[rank];
     count = tile_count[gaussian];
@@ -123,9 +123,8 @@ __global__ void __launch_bounds__(kThreads)
 // What is left of the room gets a tile behind all others.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
-    pad_kernel(const Projection::Totals* totals, const StepStatus* status, unsigned room, Key no_tile,
-               Key* tile, std::uint32_t* gaussian) {
-  const unsigned first = status->has_overflowed ? 0 : static_cast<unsigned>(totals->pairs);
+    pad_kernel(const ViewStatus* status, unsigned room, Key no_tile, Key* tile, std::uint32_t* gaussian) {
+  const unsigned first = status->has_overflowed ? 0 : static_cast<unsigned>(status->pair_count);
   for (unsigned i = first + blockIdx.x * kThreads + threadIdx.x; i < room; i += gridDim.x * kThreads) {
     tile[i] = no_tile;
     gaussian[i] = 0;
@@ -163,20 +162,23 @@ std::size_t scratch_of(Call call, std::size_t items) {
 }  // namespace
 
 template <class Key>
-void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& room, TileBins& out) {
-  const auto count = static_cast<unsigned>(projection.splat.size());
+void CudaBackend::bin_with_keys(const BinRoom& room, Pass& pass) {
+  CudaPass& mine = own(pass);
+  TileBins& out = pass.bins;
+  const ProjectedSplat* splats = pointer(pass.projection.splat);
+  const auto count = static_cast<unsigned>(pass.projection.splat.size());
   const auto gaussians = static_cast<unsigned>(room.gaussians), pairs = static_cast<unsigned>(room.pairs);
   const unsigned tile_count = static_cast<unsigned>(out.column_count) * static_cast<unsigned>(out.row_count);
   constexpr int kKeyBits = 8 * sizeof(Key);
   const int tile_bits = std::bit_width(tile_count);  // tile_count itself stands for none
-  const Projection::Totals* totals = pointer(projection.totals);
+  ViewStatus* status = mine.view_status();
 
   std::uint32_t *picked = nullptr, *picked_count = nullptr, *key = nullptr, *sorted_key = nullptr,
                 *order = nullptr, *first = nullptr, *gaussian = nullptr, *emission = nullptr;
   Key *tile = nullptr, *sorted_tile = nullptr;
   const auto pick = [&](void* scratch, std::size_t& bytes, std::size_t n) {
     return cub::DeviceSelect::If(scratch, bytes, thrust::make_counting_iterator(0u), picked, picked_count,
-                                 static_cast<int>(n), TouchesTile{pointer(projection.depth_key)}, stream());
+                                 static_cast<int>(n), TouchesTile{pointer(mine.depth_key)}, stream());
   };
   const auto sort_by_depth = [&](void* scratch, std::size_t& bytes, std::size_t n) {
     return cub::DeviceRadixSort::SortPairs(scratch, bytes, key, sorted_key, picked, order,
@@ -186,72 +188,73 @@ void CudaBackend::bin_with_keys(const Projection& projection, const BinRoom& roo
     return cub::DeviceScan::ExclusiveSum(
         scratch, bytes,
         thrust::make_transform_iterator(thrust::make_counting_iterator(0u),
-                                        CountOf{pointer(projection.tile_count), totals, order}),
+                                        CountOf{pointer(mine.tile_count), status, order}),
         first, static_cast<int>(n), stream());
   };
   const auto sort_by_tile = [&](void* scratch, std::size_t& bytes, std::size_t n) {
     return cub::DeviceRadixSort::SortPairs(
         scratch, bytes, tile, sorted_tile, deterministic_ ? emission : gaussian,
-        deterministic_ ? pointer(out.emission_from_slot) : pointer(out.gaussian_from_slot),
+        deterministic_ ? pointer(mine.emission_from_slot) : pointer(out.gaussian_from_slot),
         static_cast<int>(n), 0, scratch ? tile_bits : kKeyBits, stream());
   };
   // Asking takes CUB longer than a small sort does: it is asked for something more than is needed now, and
   // for as many tiles as there are keys.
-  if (sizeof(Key) != scratch_.key_bytes || count > scratch_.count || gaussians > scratch_.room.gaussians ||
-      pairs > scratch_.room.pairs) {
+  if (sizeof(Key) != mine.cub.key_bytes || count > mine.cub.count || gaussians > mine.cub.room.gaussians ||
+      pairs > mine.cub.room.pairs) {
     const auto grown = [](std::size_t before, std::size_t now) {
       constexpr std::size_t kMost = std::numeric_limits<int>::max();
       return now > before ? std::min(now + now / 4, kMost) : before;
     };
-    scratch_.key_bytes = sizeof(Key);
-    scratch_.count = grown(scratch_.count, count);
-    scratch_.room = {grown(scratch_.room.gaussians, gaussians), grown(scratch_.room.pairs, pairs)};
-    scratch_.bytes = std::max(
-        {scratch_of(pick, scratch_.count), scratch_of(sort_by_depth, scratch_.room.gaussians),
-         scratch_of(add_up, scratch_.room.gaussians), scratch_of(sort_by_tile, scratch_.room.pairs)});
+    mine.cub.key_bytes = sizeof(Key);
+    mine.cub.count = grown(mine.cub.count, count);
+    mine.cub.room = {grown(mine.cub.room.gaussians, gaussians), grown(mine.cub.room.pairs, pairs)};
+    mine.cub.bytes = std::max(
+        {scratch_of(pick, mine.cub.count), scratch_of(sort_by_depth, mine.cub.room.gaussians),
+         scratch_of(add_up, mine.cub.room.gaussians), scratch_of(sort_by_tile, mine.cub.room.pairs)});
   }
-  const std::size_t cub_bytes = scratch_.bytes;
+  const std::size_t cub_bytes = mine.cub.bytes;
   const auto words = [](std::size_t n) { return Arena::padded(n * sizeof(std::uint32_t)); };
-  arena_.begin(words(std::max(count, gaussians)) + words(1) + 4 * words(gaussians) +
-               (deterministic_ ? 2 : 1) * words(pairs) + 2 * Arena::padded(pairs * sizeof(Key)) +
-               Arena::padded(cub_bytes));
-  picked = arena_.take<std::uint32_t>(std::max(count, gaussians));
-  picked_count = arena_.take<std::uint32_t>(1);
-  key = arena_.take<std::uint32_t>(gaussians);
-  sorted_key = arena_.take<std::uint32_t>(gaussians);
-  order = arena_.take<std::uint32_t>(gaussians);
-  first = arena_.take<std::uint32_t>(gaussians);
-  gaussian = arena_.take<std::uint32_t>(pairs);
-  if (deterministic_) emission = arena_.take<std::uint32_t>(pairs);
-  tile = arena_.take<Key>(pairs);
-  sorted_tile = arena_.take<Key>(pairs);
-  void* scratch = arena_.take_bytes(cub_bytes);
+  mine.arena.begin(words(std::max(count, gaussians)) + words(1) + 4 * words(gaussians) +
+                   (deterministic_ ? 2 : 1) * words(pairs) + 2 * Arena::padded(pairs * sizeof(Key)) +
+                   Arena::padded(cub_bytes));
+  picked = mine.arena.take<std::uint32_t>(std::max(count, gaussians));
+  picked_count = mine.arena.take<std::uint32_t>(1);
+  key = mine.arena.take<std::uint32_t>(gaussians);
+  sorted_key = mine.arena.take<std::uint32_t>(gaussians);
+  order = mine.arena.take<std::uint32_t>(gaussians);
+  first = mine.arena.take<std::uint32_t>(gaussians);
+  gaussian = mine.arena.take<std::uint32_t>(pairs);
+  if (deterministic_) emission = mine.arena.take<std::uint32_t>(pairs);
+  tile = mine.arena.take<Key>(pairs);
+  sorted_tile = mine.arena.take<Key>(pairs);
+  void* scratch = mine.arena.take_bytes(cub_bytes);
 
   std::size_t bytes = cub_bytes;
   check(pick(scratch, bytes, count), "pick out Gaussians");
-  depths_kernel<<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(pointer(projection.depth_key),
-                                                                            totals, gaussians, picked, key);
+  depths_kernel<<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(pointer(mine.depth_key), status,
+                                                                            gaussians, picked, key);
   check(sort_by_depth(scratch, bytes = cub_bytes, gaussians), "sort by depth");
   check(add_up(scratch, bytes = cub_bytes, gaussians), "add up tiles");
   emit_kernel<Key><<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(
-      pointer(projection.splat), pointer(projection.tile_count), order, first, out.column_count,
-      TileRows{out.first_row, out.first_row + out.row_count}, totals,
-      EmitOutput<Key>{tile, gaussian, pointer(out.emissions_from_gaussian), gaussians, pairs, status()});
+      splats, pointer(mine.tile_count), order, first, out.column_count,
+      TileRows{out.first_row, out.first_row + out.row_count}, status,
+      EmitOutput<Key>{tile, gaussian, pointer(mine.emissions_from_gaussian), gaussians, pairs, status});
   constexpr unsigned kPadBlocks = 256;
-  pad_kernel<Key><<<kPadBlocks, kThreads, 0, stream()>>>(totals, status(), pairs,
-                                                         static_cast<Key>(tile_count), tile, gaussian);
+  pad_kernel<Key>
+      <<<kPadBlocks, kThreads, 0, stream()>>>(status, pairs, static_cast<Key>(tile_count), tile, gaussian);
   if (deterministic_)
     count_up_kernel<<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(emission, pairs);
   check(sort_by_tile(scratch, bytes = cub_bytes, pairs), "sort by tile");
   slots_kernel<Key><<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(
-      sorted_tile, pointer(out.emission_from_slot), gaussian, pairs, tile_count,
+      sorted_tile, pointer(mine.emission_from_slot), gaussian, pairs, tile_count,
       pointer(out.slot_begin_from_tile), pointer(out.gaussian_from_slot));
   check(cudaGetLastError(), "start bin");
 }
 
-void CudaBackend::bin_into(const Projection& projection, const View& view, const BinRoom& room,
-                           TileBins& out) {
-  const std::size_t count = projection.splat.size();
+void CudaBackend::bin_into(const View& view, const BinRoom& room, Pass& pass) {
+  CudaPass& mine = own(pass);
+  TileBins& out = pass.bins;
+  const std::size_t count = pass.projection.splat.size();
   out.column_count = tile_columns_of(view.camera);
   const TileRows band = tile_rows_of(view);
   out.first_row = band.begin;
@@ -259,27 +262,27 @@ void CudaBackend::bin_into(const Projection& projection, const View& view, const
   const std::size_t tile_count = static_cast<std::size_t>(out.column_count) * out.row_count;
   out.slot_begin_from_tile.resize(*this, tile_count + 1);
   out.gaussian_from_slot.resize(*this, room.pairs);
-  out.emission_from_slot.resize(*this, deterministic_ ? room.pairs : 0);
-  out.emissions_from_gaussian.resize(*this, deterministic_ ? count : 0);
+  mine.emission_from_slot.resize(*this, deterministic_ ? room.pairs : 0);
+  mine.emissions_from_gaussian.resize(*this, deterministic_ ? count : 0);
   // Those that touch no tile have no emissions.
   if (deterministic_ && count > 0)
-    fill_zero(*out.emissions_from_gaussian.memory(), count * sizeof(TileBins::Emissions));
+    fill_zero(*mine.emissions_from_gaussian.memory(), count * sizeof(Emissions));
   if (room.pairs == 0 || count == 0) {
     fill_zero(*out.slot_begin_from_tile.memory(), (tile_count + 1) * sizeof(std::uint32_t));
     return;
   }
   if (tile_count < 0xffff)
-    bin_with_keys<std::uint16_t>(projection, room, out);
+    bin_with_keys<std::uint16_t>(room, pass);
   else
-    bin_with_keys<std::uint32_t>(projection, room, out);
+    bin_with_keys<std::uint32_t>(room, pass);
 }
 
-// Here the host may wait: it asks for the totals first, and there is room for just those.
-void CudaBackend::bin(const Projection& projection, const View& view, TileBins& out) {
-  const Projection::Totals totals = projection.totals.download(*this)[0];
-  check_pair_count(totals.pairs);
-  bin_into(projection, view,
-           {static_cast<std::size_t>(totals.gaussians), static_cast<std::size_t>(totals.pairs)}, out);
+void CudaBackend::bin(const View& view, Pass& pass) {
+  const DeviceGuard guard(*context_);
+  CudaPass& mine = own(pass);
+  bin_into(view, room_for(mine, view, pass.projection.splat.size()), pass);
+  if (!mine.keeps_scratch()) mine.arena.release();
+  mine.events.record(Stage::kBin, stream());
 }
 
 }  // namespace stipple

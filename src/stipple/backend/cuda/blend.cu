@@ -2,6 +2,8 @@
 // blend: the splats of each tile, nearest first, into its pixels. Splats are brought into shared memory a
 // batch at a time; of every 32, a warp first lists those that reach its own pixels, one lane a splat, and
 // blends only these.
+#include <utility>
+
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/pixel.cuh"
 
@@ -9,18 +11,21 @@ namespace stipple {
 
 namespace {
 
+constexpr int kGroupThreads = 256;
+
 struct BlendInput {
   const ProjectedSplat* splats;
   const std::uint32_t *gaussian_from_slot, *slot_begin;
   int columns, first_row, width, height;
   float log2_alpha_max;
-  Vec3f background;
+  BlendTarget target;
 };
 
 struct BlendOutput {
-  float *color, *transmittance, *depth, *checkpoint;
-  std::uint32_t *slot_end, *chunk_count;
-  Frame::Chunk* chunks;
+  float* checkpoint;
+  std::uint32_t* slot_end;  // null: no chunks are noted
+  unsigned* chunk_count;
+  Chunk* chunks;
 };
 
 struct PixelState {
@@ -31,7 +36,7 @@ struct PixelState {
 
 // No branches: most splats that come here are drawn in some of the warp's pixels. Products are rounded by
 // themselves, as in blend_backward.
-template <bool kDepth>
+template <bool kFourth>
 __device__ void blend_pixel(const PatchSplat& s, float y, PixelState& pixel) {
   const float alpha = exp2_of(fminf(y, s.line.w));
   float weight = y >= kMinExponent ? __fmul_rn(pixel.front, alpha) : 0.0f;
@@ -44,7 +49,7 @@ __device__ void blend_pixel(const PatchSplat& s, float y, PixelState& pixel) {
   pixel.channel[0] = fmaf(weight, s.curve_red.w, pixel.channel[0]);
   pixel.channel[1] = fmaf(weight, s.green_blue.x, pixel.channel[1]);
   pixel.channel[2] = fmaf(weight, s.green_blue.y, pixel.channel[2]);
-  if (kDepth) pixel.channel[3] = fmaf(weight, s.depth, pixel.channel[3]);
+  if (kFourth) pixel.channel[3] = fmaf(weight, s.depth, pixel.channel[3]);
 }
 
 struct LaneState {
@@ -53,32 +58,34 @@ struct LaneState {
   __device__ bool is_finished() const { return are_finished(pixel); }
 };
 
-template <bool kDepth>
+template <bool kFourth>
 __device__ void store_checkpoint(const LaneState& state, const PixelPlace& place, float* to) {
 #pragma unroll
   for (int i = 0; i < kLanePixels; ++i) {
     const PixelState& p = state.pixel[i];
     to[place.in_tile[i]] = p.front > 0 ? p.front : -p.transmittance;
-    for (int k = 0; k < (kDepth ? 4 : 3); ++k) to[(1 + k) * kTilePixels + place.in_tile[i]] = p.channel[k];
+    for (int k = 0; k < (kFourth ? 4 : 3); ++k) to[(1 + k) * kTilePixels + place.in_tile[i]] = p.channel[k];
   }
 }
 
-template <bool kDepth>
-__device__ void store_pixels(const LaneState& state, const PixelPlace& place, const BlendInput& in,
-                             const BlendOutput& out) {
+template <bool kFourth>
+__device__ void store_pixels(const LaneState& state, const PixelPlace& place, const BlendInput& in) {
+  const BlendTarget& to = in.target;
+  if (!to.planes) return;
   const std::size_t plane = static_cast<std::size_t>(in.width) * static_cast<unsigned>(in.height);
 #pragma unroll
   for (int i = 0; i < kLanePixels; ++i) {
     if (!place.is_inside[i]) continue;
     const PixelState& p = state.pixel[i];
-    out.transmittance[place.at[i]] = p.transmittance;
+    if (to.transmittance) to.transmittance[place.at[i]] = p.transmittance;
     for (int k = 0; k < 3; ++k)
-      out.color[k * plane + place.at[i]] = fmaf(p.transmittance, in.background[k], p.channel[k]);
-    if (kDepth) out.depth[place.at[i]] = p.channel[3];
+      if (k < to.channel_count)
+        to.planes[k * plane + place.at[i]] = fmaf(p.transmittance, to.background[k], p.channel[k]);
+    if (kFourth && to.fourth) to.fourth[place.at[i]] = p.channel[3];
   }
 }
 
-template <bool kDepth>
+template <bool kFourth, bool kGiven>
 __global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, BlendOutput out) {
   constexpr unsigned kBatch = kTileThreads;
   static_assert(kChunk % kBatch == 0, "chunks begin where batches do");
@@ -97,19 +104,20 @@ __global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, Blen
   unsigned batch = begin;
   for (; batch < end; batch += kBatch) {
     if (__syncthreads_and(state.is_finished())) break;
-    const bool begins_chunk = batch > begin && (batch - begin) % kChunk == 0;
+    const bool begins_chunk = batch > begin && (batch - begin) % kChunk == 0 && out.slot_end;
     if (begins_chunk && threadIdx.x == 0) {
       chunk = atomicAdd(out.chunk_count, 1u);
       out.chunks[chunk] = {tile, batch};
     }
     const unsigned count = min(end - batch, kBatch);
     if (threadIdx.x < count)
-      staged[threadIdx.x] = stage(in.splats, in.gaussian_from_slot[batch + threadIdx.x], in.log2_alpha_max);
+      staged[threadIdx.x] = stage<kGiven>(in.splats, in.target.channels,
+                                          in.gaussian_from_slot[batch + threadIdx.x], in.log2_alpha_max);
     __syncthreads();
     if (begins_chunk)
-      store_checkpoint<kDepth>(
+      store_checkpoint<kFourth>(
           state, place,
-          out.checkpoint + static_cast<std::size_t>(chunk) * checkpoint_fields(kDepth) * kTilePixels);
+          out.checkpoint + static_cast<std::size_t>(chunk) * checkpoint_fields(kFourth) * kTilePixels);
     for (unsigned group = 0; group < count; group += kWarp) {
       if (__all_sync(kAllLanes, state.is_finished())) break;
       int unused;
@@ -120,50 +128,112 @@ __global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, Blen
         const ColumnTerms terms(s, in_patch);
 #pragma unroll
         for (int i = 0; i < kLanePixels; ++i)
-          blend_pixel<kDepth>(s, exponent(s, terms, in_patch.y[i]), state.pixel[i]);
+          blend_pixel<kFourth>(s, exponent(s, terms, in_patch.y[i]), state.pixel[i]);
       }
       __syncwarp();
     }
   }
-  if (threadIdx.x == 0) out.slot_end[tile] = min(batch, end);
-  store_pixels<kDepth>(state, place, in, out);
+  if (threadIdx.x == 0 && out.slot_end) out.slot_end[tile] = min(batch, end);
+  store_pixels<kFourth>(state, place, in);
+}
+
+// Four of a Gaussian's channels as a row of their own; zero past the last.
+__global__ void channel_group_kernel(const float* value, unsigned count, int stride, int first,
+                                     float4* group) {
+  const unsigned i = blockIdx.x * kGroupThreads + threadIdx.x;
+  if (i >= count) return;
+  const float* from = value + static_cast<std::size_t>(i) * stride + first;
+  const auto at = [&](int k) { return first + k < stride ? from[k] : 0.0f; };
+  group[i] = make_float4(at(0), at(1), at(2), at(3));
 }
 
 }  // namespace
 
-void CudaBackend::blend(const Projection& projection, const TileBins& bins, const View& view, Frame& out) {
-  out.width_px = view.camera.width_px;
-  out.height_px = view.camera.height_px;
-  const std::size_t pixel_count = static_cast<std::size_t>(out.width_px) * out.height_px;
+void CudaBackend::blend_into(const View& view, const BlendTarget& target, ChunkList* chunks,
+                             unsigned* chunk_count, const Pass& pass) {
+  const TileBins& bins = pass.bins;
   const std::size_t tile_count = bins.slot_begin_from_tile.size() - 1;
-  const bool with_depth = view.options.depth != DepthOutput::kNone;
-  out.color.resize(*this, 3 * pixel_count);
-  out.transmittance.resize(*this, pixel_count);
-  out.depth.resize(*this, with_depth ? pixel_count : 0);
-  out.slot_end_from_tile.resize(*this, tile_count);
-  const std::size_t max_chunks = max_chunk_count(bins.gaussian_from_slot.size());
-  out.chunks.resize(*this, max_chunks);
-  out.chunk_count.resize_zero(*this, 1);
-  out.checkpoint.resize(*this, max_chunks * checkpoint_fields(with_depth) * kTilePixels);
-  if (pixel_count == 0 || tile_count == 0) return;
-  const BlendInput in{pointer(projection.splat),
+  const bool has_fourth = target.channels || target.fourth;
+  BlendOutput out{};
+  if (chunks) {
+    const std::size_t max_chunks = max_chunk_count(bins.gaussian_from_slot.size());
+    chunks->slot_end_from_tile.resize(*this, tile_count);
+    chunks->chunks.resize(*this, max_chunks);
+    chunks->checkpoint.resize(*this, max_chunks * checkpoint_fields(has_fourth) * kTilePixels);
+    out = {pointer(chunks->checkpoint), pointer(chunks->slot_end_from_tile), chunk_count,
+           pointer(chunks->chunks)};
+  }
+  if (tile_count == 0) return;
+  const BlendInput in{pointer(pass.projection.splat),
                       pointer(bins.gaussian_from_slot),
                       pointer(bins.slot_begin_from_tile),
                       bins.column_count,
                       bins.first_row,
-                      out.width_px,
-                      out.height_px,
+                      view.camera.width_px,
+                      view.camera.height_px,
                       std::log2(view.options.alpha_max),
-                      view.options.background};
-  const BlendOutput to{pointer(out.color),      pointer(out.transmittance),      pointer(out.depth),
-                       pointer(out.checkpoint), pointer(out.slot_end_from_tile), pointer(out.chunk_count),
-                       pointer(out.chunks)};
+                      target};
   const auto blocks = static_cast<unsigned>(tile_count);
-  if (with_depth)
-    blend_kernel<true><<<blocks, kTileThreads, 0, stream()>>>(in, to);
+  if (target.channels)
+    blend_kernel<true, true><<<blocks, kTileThreads, 0, stream()>>>(in, out);
+  else if (has_fourth)
+    blend_kernel<true, false><<<blocks, kTileThreads, 0, stream()>>>(in, out);
   else
-    blend_kernel<false><<<blocks, kTileThreads, 0, stream()>>>(in, to);
+    blend_kernel<false, false><<<blocks, kTileThreads, 0, stream()>>>(in, out);
   check(cudaGetLastError(), "start blend");
+}
+
+void CudaBackend::blend(const View& view, Pass& pass) {
+  const DeviceGuard guard(*context_);
+  CudaPass& mine = own(pass);
+  Frame& out = pass.frame;
+  out.width_px = view.camera.width_px;
+  out.height_px = view.camera.height_px;
+  const std::size_t pixel_count = static_cast<std::size_t>(out.width_px) * out.height_px;
+  out.color.resize(*this, 3 * pixel_count);
+  out.transmittance.resize(*this, pixel_count);
+  out.depth.resize(*this, view.options.depth != DepthOutput::kNone ? pixel_count : 0);
+  unsigned* chunk_count = &mine.view_status()->chunk_count;
+  if (std::exchange(mine.has_blended, true))
+    check(cudaMemsetAsync(chunk_count, 0, sizeof(unsigned), stream()), "clear memory");
+  BlendTarget target;
+  target.planes = pointer(out.color);
+  target.fourth = pointer(out.depth);
+  target.transmittance = pointer(out.transmittance);
+  target.background = view.options.background;
+  blend_into(view, target, &mine.chunks, chunk_count, pass);
+  mine.events.record(Stage::kBlend, stream());
+}
+
+void CudaBackend::load_channel_group(const Channels& channels, int first, DeviceArray<float4>& group) {
+  const std::size_t count = channels.value.size() / static_cast<std::size_t>(channels.count);
+  group.resize(*this, count);
+  if (count == 0) return;
+  channel_group_kernel<<<blocks_for(count, kGroupThreads), kGroupThreads, 0, stream()>>>(
+      pointer(channels.value), static_cast<unsigned>(count), channels.count, first, pointer(group));
+  check(cudaGetLastError(), "start blend_channels");
+}
+
+void CudaBackend::blend_channels(const View& view, const Channels& channels, Pass& pass,
+                                 DeviceArray<float>& planes) {
+  const DeviceGuard guard(*context_);
+  const std::size_t plane = static_cast<std::size_t>(pass.frame.width_px) * pass.frame.height_px;
+  planes.resize(*this, plane * static_cast<std::size_t>(channels.count));
+  DeviceArray<float4> group;
+  for (int first = 0; first < channels.count; first += kChannelGroup) {
+    load_channel_group(channels, first, group);
+    if (group.empty()) {
+      fill_zero(*planes.memory(), planes.size() * sizeof(float));
+      return;
+    }
+    BlendTarget target;
+    target.channels = pointer(group);
+    target.channel_count = std::min(kChannelGroup, channels.count - first);
+    target.planes = pointer(planes) + static_cast<std::size_t>(first) * plane;
+    target.fourth = target.channel_count == 4 ? target.planes + 3 * plane : nullptr;
+    blend_into(view, target, nullptr, nullptr, pass);
+  }
+  own(pass).events.record(Stage::kBlend, stream());
 }
 
 }  // namespace stipple

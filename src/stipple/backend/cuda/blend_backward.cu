@@ -30,14 +30,15 @@ constexpr std::uint32_t kFirstStamp = 0x7f800001, kLastStamp = 0x7fbfffff;
 
 struct BackwardInput {
   const ProjectedSplat* splats;
-  const std::uint32_t *gaussian_from_slot, *emission_from_slot, *slot_begin, *slot_end, *chunk_count;
-  const Frame::Chunk* chunks;
-  const float *color, *transmittance, *depth, *checkpoint, *dL_dcolor, *dL_dalpha, *dL_ddepth;
+  const std::uint32_t *gaussian_from_slot, *emission_from_slot, *slot_begin, *slot_end;
+  const Chunk* chunks;
+  const float* checkpoint;
+  BackwardSource source;
   int columns, first_row, width, height;
   unsigned tile_count;
   int checkpoint_stride;
   float log2_alpha_max;
-  StepStatus* status;
+  ViewStatus* status;
 };
 
 // A pixel at the start of a chunk; `checkpoint` is null for the first.
@@ -53,17 +54,19 @@ __device__ BackwardPixel load_pixel(const BackwardInput& in, const PixelPlace& p
   };
   const float front = checkpoint ? before(0) : 1.0f;  // negative when finished
   p.front = fmaxf(front, 0);
+  const BackwardSource& source = in.source;
   for (int k = 0; k < 3; ++k) {
-    p.dL_dchannel[k] = in.dL_dcolor[k * plane + at];
-    p.behind += p.dL_dchannel[k] * (in.color[k * plane + at] - before(1 + k));
+    if (K::kGiven && k >= source.channel_count) break;
+    p.dL_dchannel[k] = source.dL_dplanes[k * plane + at];
+    p.behind += p.dL_dchannel[k] * (source.planes[k * plane + at] - before(1 + k));
   }
-  if (K::kDepth) {
-    p.dL_dchannel[3] = in.dL_ddepth[at];
-    p.behind += p.dL_dchannel[3] * (in.depth[at] - before(4));
+  if (K::kFourth && (!K::kGiven || source.dL_dfourth)) {
+    p.dL_dchannel[3] = source.dL_dfourth[at];
+    p.behind += p.dL_dchannel[3] * (source.fourth[at] - before(4));
   }
-  if (in.dL_dalpha) {
-    p.dL_dalpha = in.dL_dalpha[at];
-    p.behind += p.dL_dalpha * (fabsf(front) - in.transmittance[at]);
+  if (!K::kGiven && source.dL_dalpha) {
+    p.dL_dalpha = source.dL_dalpha[at];
+    p.behind += p.dL_dalpha * (fabsf(front) - source.transmittance[at]);
   }
   return p;
 }
@@ -81,7 +84,7 @@ __device__ float2 replay_pixel(const PatchSplat& s, float y, float log2_alpha_ma
   float p = fmaf(s.curve_red.w, pixel.dL_dchannel[0], pixel.dL_dalpha);
   p = fmaf(s.green_blue.x, pixel.dL_dchannel[1], p);
   p = fmaf(s.green_blue.y, pixel.dL_dchannel[2], p);
-  if (K::kDepth) p = fmaf(s.depth, pixel.dL_dchannel[3], p);
+  if (K::kFourth) p = fmaf(s.depth, pixel.dL_dchannel[3], p);
   pixel.behind = fmaf(-weight, p, pixel.behind);
   const float dL_dalpha = fmaf(front, p, -pixel.behind * reciprocal(1 - alpha));
   // A clamped alpha is a constant.
@@ -122,7 +125,7 @@ struct BackwardShared {
 // The warp's tables, which have `count` splats from the `first` that was listed on, to where their sums go.
 template <class K>
 __device__ void empty_tables(BackwardShared<K>& shared, int warp, unsigned first, int count,
-                             const Patch& patch, const Factors& factors, float* out, StepStatus* status) {
+                             const Patch& patch, const Factors& factors, float* out, ViewStatus* status) {
   const Table& table = shared.table[warp];
   __syncwarp();
   RowSums sums[2];
@@ -139,7 +142,7 @@ __device__ void empty_tables(BackwardShared<K>& shared, int warp, unsigned first
     const float4 shape = shared.staged[splat].shape;
     move_to_mean(patch.x - shape.x, patch.y - shape.y, sums[r]);
     float4 value = make_float4(sums[r].channel, sums[r].moment[0], sums[r].moment[1], 0);
-    if constexpr (K::kDepth) {
+    if constexpr (K::kFourth) {
       const float depth = __shfl_sync(kAllLanes, sums[r].channel, lane_index() | 3);
       if (t == 0) value.w = depth;
     }
@@ -185,7 +188,7 @@ __device__ void store_block_sums(const BackwardShared<K>& shared, unsigned count
 template <class K>
 __device__ void replay_batch(BackwardShared<K>& shared, unsigned count, const Patch& patch,
                              const PatchPixels& place, float log2_alpha_max, const Factors& factors,
-                             BackwardState& state, float* out, StepStatus* status) {
+                             BackwardState& state, float* out, ViewStatus* status) {
   const int lane = lane_index(), warp = static_cast<int>(threadIdx.x) / kWarp;
   Table& table = shared.table[warp];
   unsigned long long written = 0;
@@ -224,9 +227,9 @@ __global__ void __launch_bounds__(kTileThreads, 4)
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   auto& shared = *reinterpret_cast<BackwardShared<K>*>(shared_bytes);
   const bool is_first = blockIdx.x < in.tile_count;
-  if (!is_first && blockIdx.x - in.tile_count >= *in.chunk_count) return;
-  const Frame::Chunk chunk =
-      is_first ? Frame::Chunk{blockIdx.x, in.slot_begin[blockIdx.x]} : in.chunks[blockIdx.x - in.tile_count];
+  if (!is_first && blockIdx.x - in.tile_count >= *in.source.chunk_count) return;
+  const Chunk chunk =
+      is_first ? Chunk{blockIdx.x, in.slot_begin[blockIdx.x]} : in.chunks[blockIdx.x - in.tile_count];
   const unsigned tile = chunk.tile, begin = chunk.slot_begin, end = min(begin + kChunk, in.slot_end[tile]);
   if (begin >= end) return;
 
@@ -246,7 +249,7 @@ __global__ void __launch_bounds__(kTileThreads, 4)
     const unsigned count = min(end - batch, kBatch);
     for (unsigned k = threadIdx.x; k < count; k += kTileThreads) {
       const std::uint32_t gaussian = in.gaussian_from_slot[batch + k];
-      shared.staged[k] = stage(in.splats, gaussian, in.log2_alpha_max);
+      shared.staged[k] = stage<K::kGiven>(in.splats, in.source.channels, gaussian, in.log2_alpha_max);
       shared.place[k] = K::kFixedOrder ? in.emission_from_slot[batch + k] : gaussian;
     }
     __syncthreads();
@@ -262,13 +265,14 @@ constexpr int kBackgroundThreads = 1024;
 
 // One block, since it is seldom wanted: sum over the pixels of dL_dcolor * transmittance.
 __global__ void __launch_bounds__(kBackgroundThreads)
-    background_kernel(const float* dL_dcolor, const float* transmittance, std::size_t plane, Vec3f* out) {
+    background_kernel(const float* dL_dcolor, const float* transmittance, std::size_t plane,
+                      ViewStatus* out) {
   for (int k = 0; k < 3; ++k) {
     double sum = 0;
     for (std::size_t i = threadIdx.x; i < plane; i += kBackgroundThreads)
       sum += static_cast<double>(dL_dcolor[k * plane + i] * transmittance[i]);
     sum = sum_over_block<kBackgroundThreads>(sum);
-    if (threadIdx.x == 0) (*out)[k] = static_cast<float>(sum);
+    if (threadIdx.x == 0) out->background[k] = static_cast<float>(sum);
   }
 }
 
@@ -285,83 +289,172 @@ void with_constants(F f, bool first, Conditions... rest) {
     with_constants([&](auto... others) { f(std::false_type(), others...); }, rest...);
 }
 
-}  // namespace
-
-// Sums of Gaussians must be zero before, and are again afterwards. Sums of pairs may be anything but stamped:
-// fresh memory is cleared, and in used memory there are only other passes' stamps.
-void CudaBackend::prepare_sums(std::size_t rows, int stride) {
-  if (sums_.size() < rows * stride || sums_stride_ != stride || sums_stamp_ == kLastStamp) {
-    sums_.resize_zero(*this, rows * stride);
-    sums_stride_ = stride;
-    sums_stamp_ = kFirstStamp;
-  }
-  ++sums_stamp_;
+// The sums that blend_backward_kernel left in the pass as gradients of the splats.
+template <class K>
+void write_gradients(CudaPass& pass, const Projection& projection, SplatGradient& out, cudaStream_t stream) {
+  const std::size_t count = projection.splat.size();
+  sum_kernel<K><<<blocks_for(count, kSumThreads), kSumThreads, 0, stream>>>(
+      pointer(projection.splat), pointer(pass.emissions_from_gaussian), static_cast<unsigned>(count),
+      pointer(pass.sums), pass.sums_stamp, pointer(out.splat), pointer(out.absolute_mean_px),
+      pass.view_status());
 }
 
-void CudaBackend::blend_backward_into(const Projection& projection, const TileBins& bins, const View& view,
-                                      const Frame& frame, const FrameGradient& dL_dframe, bool leaves_sums,
-                                      SplatGradient& out) {
-  const std::size_t count = projection.splat.size(), slot_count = bins.gaussian_from_slot.size();
+// One group's gradients to the sums over all: of the splats, but for their own channels, and of the channels.
+__global__ void add_group_kernel(const Splat* group, unsigned count, int stride, int first, Splat* dL_dsplat,
+                                 float* dL_dchannels) {
+  const unsigned i = blockIdx.x * kSumThreads + threadIdx.x;
+  if (i >= count) return;
+  const Splat from = group[i];
+  Splat& to = dL_dsplat[i];
+  to.mean_px = to.mean_px + from.mean_px;
+  to.conic = to.conic + from.conic;
+  to.opacity += from.opacity;
+  float* channels = dL_dchannels + static_cast<std::size_t>(i) * stride + first;
+  const float value[4] = {from.channels.x, from.channels.y, from.channels.z, from.channels.w};
+  for (int k = 0; k < 4 && first + k < stride; ++k) channels[k] = value[k];
+}
+
+}  // namespace
+
+// Sums of Gaussians must be zero before, and are again once they were taken. Sums of pairs may be anything
+// but stamped: fresh memory is cleared, and in used memory there are only other passes' stamps.
+void CudaBackend::prepare_sums(CudaPass& pass, std::size_t rows, int stride) {
+  if (pass.sums.size() < rows * stride || pass.sums_stride != stride || pass.sums_stamp == kLastStamp ||
+      pass.sums_are_pending) {
+    pass.sums.resize_zero(*this, rows * stride);
+    pass.sums_stride = stride;
+    pass.sums_stamp = kFirstStamp;
+    pass.sums_are_pending = false;
+  }
+  ++pass.sums_stamp;
+}
+
+void CudaBackend::sum_gradients(const View& view, const BackwardSource& source, const ChunkList& chunks,
+                                bool leaves_sums, bool wants_absolute, SplatGradient& out, Pass& pass) {
+  CudaPass& mine = own(pass);
+  const TileBins& bins = pass.bins;
+  const std::size_t count = pass.projection.splat.size(), slot_count = bins.gaussian_from_slot.size();
   const std::size_t tile_count = bins.slot_begin_from_tile.size() - 1;
-  sums_are_pending_ = leaves_sums && !deterministic_ && count > 0;
-  const std::size_t written = sums_are_pending_ ? 0 : count;
+  const bool leaves = leaves_sums && !deterministic_ && count > 0;
+  const std::size_t written = leaves ? 0 : count;
   out.splat.resize(*this, written);
-  out.absolute_mean_px.resize(*this, out.wants_absolute ? written : 0);
+  out.absolute_mean_px.resize(*this, wants_absolute ? written : 0);
   if (count == 0) return;
-  const BackwardInput in{pointer(projection.splat),
+  const BackwardInput in{pointer(pass.projection.splat),
                          pointer(bins.gaussian_from_slot),
-                         pointer(bins.emission_from_slot),
+                         pointer(mine.emission_from_slot),
                          pointer(bins.slot_begin_from_tile),
-                         pointer(frame.slot_end_from_tile),
-                         pointer(frame.chunk_count),
-                         pointer(frame.chunks),
-                         pointer(frame.color),
-                         pointer(frame.transmittance),
-                         pointer(frame.depth),
-                         pointer(frame.checkpoint),
-                         pointer(dL_dframe.color),
-                         pointer(dL_dframe.alpha),
-                         pointer(dL_dframe.depth),
+                         pointer(chunks.slot_end_from_tile),
+                         pointer(chunks.chunks),
+                         pointer(chunks.checkpoint),
+                         source,
                          bins.column_count,
                          bins.first_row,
-                         frame.width_px,
-                         frame.height_px,
+                         view.camera.width_px,
+                         view.camera.height_px,
                          static_cast<unsigned>(tile_count),
-                         checkpoint_fields(!frame.depth.empty()) * kTilePixels,
+                         checkpoint_fields(source.channels || source.fourth) * kTilePixels,
                          std::log2(view.options.alpha_max),
-                         status()};
-  const auto run = [&](auto depth, auto absolute, auto fixed_order) {
-    using K = GradientKind<depth(), absolute(), fixed_order()>;
-    prepare_sums(K::kFixedOrder ? slot_count : count, K::kStride);
+                         mine.view_status()};
+  const auto run = [&](auto kind) {
+    using K = decltype(kind);
+    prepare_sums(mine, K::kFixedOrder ? slot_count : count, K::kStride);
     const auto blocks = static_cast<unsigned>(tile_count + max_chunk_count(slot_count));
     constexpr int kSharedBytes = sizeof(BackwardShared<K>);
     check(cudaFuncSetAttribute(blend_backward_kernel<K>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                kSharedBytes),
           "set aside shared memory");
     blend_backward_kernel<K>
-        <<<blocks, kTileThreads, kSharedBytes, stream()>>>(in, pointer(sums_), sums_stamp_);
-    if (sums_are_pending_) return;
-    sum_kernel<K><<<blocks_for(count, kSumThreads), kSumThreads, 0, stream()>>>(
-        pointer(projection.splat), pointer(bins.emissions_from_gaussian), static_cast<unsigned>(count),
-        pointer(sums_), sums_stamp_, pointer(out.splat), pointer(out.absolute_mean_px), status());
+        <<<blocks, kTileThreads, kSharedBytes, stream()>>>(in, pointer(mine.sums), mine.sums_stamp);
+    if (!leaves) write_gradients<K>(mine, pass.projection, out, stream());
   };
-  with_constants(run, !dL_dframe.depth.empty(), out.wants_absolute, deterministic_);
+  if (source.channels)
+    with_constants([&](auto fixed_order) { run(GradientKind<true, false, fixed_order(), true>()); },
+                   deterministic_);
+  else
+    with_constants([&](auto fourth, auto absolute,
+                       auto fixed_order) { run(GradientKind<fourth(), absolute(), fixed_order()>()); },
+                   source.dL_dfourth != nullptr, wants_absolute, deterministic_);
+  mine.sums_are_pending = leaves;
+  mine.sums_have_fourth = source.dL_dfourth != nullptr;
+  mine.sums_have_absolute = wants_absolute;
   check(cudaGetLastError(), "start blend_backward");
 }
 
-void CudaBackend::blend_backward(const Projection& projection, const TileBins& bins, const View& view,
-                                 const Frame& frame, const FrameGradient& dL_dframe, SplatGradient& out) {
-  clear_status();
-  blend_backward_into(projection, bins, view, frame, dL_dframe, false, out);
-  out.background = Vec3f(0, 0, 0);
-  if (!out.wants_background) return;
-  DeviceArray<Vec3f> background;
-  background.resize(*this, 1);
-  background_kernel<<<1, kBackgroundThreads, 0, stream()>>>(pointer(dL_dframe.color),
-                                                            pointer(frame.transmittance),
-                                                            frame.transmittance.size(), pointer(background));
-  check(cudaGetLastError(), "start blend_backward");
-  out.background = background.download(*this)[0];
+void CudaBackend::write_pending_gradients(Pass& pass) {
+  CudaPass& mine = own(pass);
+  if (!mine.sums_are_pending) return;
+  const std::size_t count = pass.projection.splat.size();
+  pass.dL_dsplat.splat.resize(*this, count);
+  pass.dL_dsplat.absolute_mean_px.resize(*this, mine.sums_have_absolute ? count : 0);
+  with_constants(
+      [&](auto fourth, auto absolute) {
+        write_gradients<GradientKind<fourth(), absolute(), false>>(mine, pass.projection, pass.dL_dsplat,
+                                                                   stream());
+      },
+      mine.sums_have_fourth, mine.sums_have_absolute);
+  mine.sums_are_pending = false;
+}
+
+void CudaBackend::blend_backward(const View& view, const WantedGradients& wanted, Pass& pass) {
+  const DeviceGuard guard(*context_);
+  CudaPass& mine = own(pass);
+  BackwardSource source;
+  source.planes = pointer(pass.frame.color);
+  source.fourth = pointer(pass.frame.depth);
+  source.transmittance = pointer(pass.frame.transmittance);
+  source.dL_dplanes = pointer(pass.dL_dframe.color);
+  source.dL_dfourth = pointer(pass.dL_dframe.depth);
+  source.dL_dalpha = pointer(pass.dL_dframe.alpha);
+  source.chunk_count = &mine.view_status()->chunk_count;
+  sum_gradients(view, source, mine.chunks, !wanted.splats, wanted.absolute_mean, pass.dL_dsplat, pass);
+  if (wanted.background && !pass.frame.transmittance.empty()) {
+    background_kernel<<<1, kBackgroundThreads, 0, stream()>>>(
+        source.dL_dplanes, source.transmittance, pass.frame.transmittance.size(), mine.view_status());
+    check(cudaGetLastError(), "start blend_backward");
+  }
+  mine.events.record(Stage::kBlendBackward, stream());
+}
+
+// A group of channels is blended, and differentiated, as if it were the colour: the loss is linear in the
+// channels, so the gradients of a splat's place, shape and opacity are the sums over the groups.
+void CudaBackend::blend_channels_backward(const View& view, const Channels& channels,
+                                          const DeviceArray<float>& planes,
+                                          const DeviceArray<float>& dL_dplanes, Pass& pass,
+                                          DeviceArray<float>& dL_dchannels) {
+  const DeviceGuard guard(*context_);
+  CudaPass& mine = own(pass);
+  write_pending_gradients(pass);
+  dL_dchannels.resize(*this, channels.value.size());
+  const std::size_t plane = pass.frame.transmittance.size(), count = pass.projection.splat.size();
+  if (count == 0) return;
+  DeviceArray<float4> group;
+  DeviceArray<unsigned> chunk_count;
+  ChunkList chunks;
+  SplatGradient gradient;
+  for (int first = 0; first < channels.count; first += kChannelGroup) {
+    load_channel_group(channels, first, group);
+    chunk_count.resize_zero(*this, 1);
+    BlendTarget target;
+    target.channels = pointer(group);
+    blend_into(view, target, &chunks, pointer(chunk_count), pass);  // for the checkpoints
+    BackwardSource source;
+    source.channels = pointer(group);
+    source.channel_count = std::min(kChannelGroup, channels.count - first);
+    source.planes = pointer(planes) + static_cast<std::size_t>(first) * plane;
+    source.dL_dplanes = pointer(dL_dplanes) + static_cast<std::size_t>(first) * plane;
+    if (source.channel_count == 4) {
+      source.fourth = source.planes + 3 * plane;
+      source.dL_dfourth = source.dL_dplanes + 3 * plane;
+    }
+    source.chunk_count = pointer(chunk_count);
+    sum_gradients(view, source, chunks, false, false, gradient, pass);
+    add_group_kernel<<<blocks_for(count, kSumThreads), kSumThreads, 0, stream()>>>(
+        pointer(gradient.splat), static_cast<unsigned>(count), channels.count, first,
+        pointer(pass.dL_dsplat.splat), pointer(dL_dchannels));
+    check(cudaGetLastError(), "start blend_channels_backward");
+  }
+  mine.events.record(Stage::kBlendBackward, stream());
 }
 
 }  // namespace stipple

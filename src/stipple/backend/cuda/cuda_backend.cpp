@@ -12,7 +12,17 @@ namespace {
 constexpr double kGiB = 1 << 30;
 constexpr double kUsableShare = 0.9;  // of what is free: CUDA and other programs want some
 
-std::size_t usable_bytes(std::size_t max_bytes) {
+int device_count() {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "count the devices");
+  return count;
+}
+
+std::size_t usable_bytes(int device, std::size_t max_bytes) {
+  if (device < 0 || device >= device_count())
+    throw Error(
+        fmt::format("there is no CUDA device {}: they are counted from 0 to {}", device, device_count() - 1));
+  const DeviceGuard guard(device);
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "ask for its memory");
   const auto usable = static_cast<std::size_t>(kUsableShare * static_cast<double>(free));
@@ -22,33 +32,30 @@ std::size_t usable_bytes(std::size_t max_bytes) {
   return max_bytes > 0 ? max_bytes : usable;
 }
 
+std::string describe(int index) {
+  cudaDeviceProp device{};
+  check(cudaGetDeviceProperties(&device, index), "describe the device");
+  return fmt::format("{}, {} multiprocessors, {:.1f} GiB, compute capability {}.{}", device.name,
+                     device.multiProcessorCount, static_cast<double>(device.totalGlobalMem) / kGiB,
+                     device.major, device.minor);
+}
+
 }  // namespace
 
 CudaBackend::CudaBackend(const BackendOptions& options)
-    : context_(std::make_shared<CudaContext>(0, usable_bytes(options.max_bytes))),
-      arena_(context_),
-      deterministic_(options.deterministic) {
-  status_.resize_zero(*this, 1);
-  check(cudaMallocHost(reinterpret_cast<void**>(&host_status_), sizeof(StepStatus)),
-        "allocate pinned memory");
-  check(cudaMallocHost(reinterpret_cast<void**>(&host_totals_), sizeof(Projection::Totals)),
-        "allocate pinned memory");
-}
-
-CudaBackend::~CudaBackend() {
-  cudaStreamSynchronize(stream());
-  cudaFreeHost(host_status_);
-  cudaFreeHost(host_totals_);
-}
+    : context_(
+          std::make_shared<CudaContext>(options.device, usable_bytes(options.device, options.max_bytes))),
+      deterministic_(options.deterministic) {}
 
 std::unique_ptr<Memory> CudaBackend::allocate(std::size_t bytes) {
   return std::make_unique<CudaMemory>(context_, bytes);
 }
 
-std::unique_ptr<Memory> CudaBackend::wrap(void* data) { return std::make_unique<CudaMemory>(data); }
+std::unique_ptr<Memory> CudaBackend::borrow(void* data) { return std::make_unique<CudaMemory>(data); }
 
 void CudaBackend::upload(std::span<const std::byte> from, Memory& to) {
   if (from.empty()) return;
+  const DeviceGuard guard(*context_);
   check(cudaMemcpyAsync(static_cast<CudaMemory&>(to).data(), from.data(), from.size(), cudaMemcpyHostToDevice,
                         stream()),
         "upload");
@@ -57,6 +64,7 @@ void CudaBackend::upload(std::span<const std::byte> from, Memory& to) {
 
 void CudaBackend::download(const Memory& from, std::span<std::byte> to) const {
   if (to.empty()) return;
+  const DeviceGuard guard(*context_);
   check(cudaMemcpyAsync(to.data(), static_cast<const CudaMemory&>(from).data(), to.size(),
                         cudaMemcpyDeviceToHost, stream()),
         "download");
@@ -64,29 +72,25 @@ void CudaBackend::download(const Memory& from, std::span<std::byte> to) const {
 }
 
 void CudaBackend::fill_zero(Memory& memory, std::size_t bytes) {
-  if (bytes > 0)
-    check(cudaMemsetAsync(static_cast<CudaMemory&>(memory).data(), 0, bytes, stream()), "clear memory");
+  if (bytes == 0) return;
+  const DeviceGuard guard(*context_);
+  check(cudaMemsetAsync(static_cast<CudaMemory&>(memory).data(), 0, bytes, stream()), "clear memory");
 }
 
-std::string CudaBackend::description() const {
-  cudaDeviceProp device{};
-  check(cudaGetDeviceProperties(&device, 0), "describe the device");
-  return fmt::format("{}, {} multiprocessors, {:.1f} GiB, compute capability {}.{}", device.name,
-                     device.multiProcessorCount, static_cast<double>(device.totalGlobalMem) / kGiB,
-                     device.major, device.minor);
+void CudaBackend::copy(const Memory& from, Memory& to, std::size_t bytes) {
+  if (bytes == 0) return;
+  const DeviceGuard guard(*context_);
+  check(cudaMemcpyAsync(static_cast<CudaMemory&>(to).data(), static_cast<const CudaMemory&>(from).data(),
+                        bytes, cudaMemcpyDeviceToDevice, stream()),
+        "copy");
 }
 
-StepStatus* CudaBackend::status() {
-  return static_cast<StepStatus*>(static_cast<CudaMemory*>(status_.memory())->data());
-}
+std::string CudaBackend::description() const { return describe(context_->device()); }
 
-void CudaBackend::clear_status() { fill_zero(*status_.memory(), sizeof(StepStatus)); }
-
-StepStatus CudaBackend::read_status() {
-  check(cudaMemcpyAsync(host_status_, status(), sizeof(StepStatus), cudaMemcpyDeviceToHost, stream()),
-        "download");
-  context_->wait();
-  return *host_status_;
+std::vector<std::string> list_cuda_devices() {
+  std::vector<std::string> lines;
+  for (int i = 0; i < device_count(); ++i) lines.push_back(describe(i));
+  return lines;
 }
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions& options) {

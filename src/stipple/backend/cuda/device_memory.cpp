@@ -21,8 +21,19 @@ void check(cudaError_t status, const char* what) {
   throw Error(fmt::format("CUDA failed to {}: {}", what, cudaGetErrorString(status)));
 }
 
-CudaContext::CudaContext(int device, std::size_t max_bytes) : max_bytes_(max_bytes) {
-  check(cudaSetDevice(device), "choose the device");
+DeviceGuard::DeviceGuard(const CudaContext& context) : DeviceGuard(context.device()) {}
+
+DeviceGuard::DeviceGuard(int device) : device_(device) {
+  check(cudaGetDevice(&before_), "ask for the device");
+  if (before_ != device_) check(cudaSetDevice(device_), "choose the device");
+}
+
+DeviceGuard::~DeviceGuard() {
+  if (before_ != device_) cudaSetDevice(before_);
+}
+
+CudaContext::CudaContext(int device, std::size_t max_bytes) : device_(device), max_bytes_(max_bytes) {
+  const DeviceGuard guard(device);
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream");
   check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "make an event");
   cudaMemPoolProps properties{};
@@ -36,13 +47,16 @@ CudaContext::CudaContext(int device, std::size_t max_bytes) : max_bytes_(max_byt
 }
 
 CudaContext::~CudaContext() {
+  const DeviceGuard guard(device_);
   cudaStreamSynchronize(stream_);
+  for (const Pinned& block : pinned_) cudaFreeHost(block.data);
   cudaEventDestroy(event_);
   cudaStreamDestroy(stream_);
   cudaMemPoolDestroy(pool_);
 }
 
 void* CudaContext::allocate(std::size_t bytes) {
+  const DeviceGuard guard(device_);
   const auto fail = [&](const char* why) {
     throw OutOfMemory(fmt::format("the GPU has no room for another {:.0f} MiB: {:.0f} MiB are in use, {}",
                                   static_cast<double>(bytes) / kMiB,
@@ -62,24 +76,53 @@ void* CudaContext::allocate(std::size_t bytes) {
     fail("and others may hold the rest");
   }
   check(status, "allocate memory");
-  used_bytes_ += bytes;
-  peak_bytes_ = std::max(peak_bytes_.load(), used_bytes_.load());
+  const std::size_t used = used_bytes_ += bytes;
+  for (std::size_t peak = peak_bytes_; peak < used && !peak_bytes_.compare_exchange_weak(peak, used);) {
+  }
   return data;
 }
 
 void CudaContext::free(void* data, std::size_t bytes) noexcept {
+  const DeviceGuard guard(device_);
   cudaFreeAsync(data, stream_);
   used_bytes_ -= bytes;
 }
 
 void CudaContext::wait() const { check(cudaStreamSynchronize(stream_), "run its kernels"); }
 
-void CudaContext::wait_for(cudaStream_t others) const {
+CudaContext::Pinned CudaContext::take_pinned(std::size_t bytes) {
+  {
+    const std::lock_guard lock(pinned_mutex_);
+    for (Pinned& block : pinned_)
+      if (block.bytes >= bytes) {
+        std::swap(block, pinned_.back());
+        const Pinned taken = pinned_.back();
+        pinned_.pop_back();
+        return taken;
+      }
+  }
+  const DeviceGuard guard(device_);
+  Pinned block{nullptr, std::max<std::size_t>(bytes, 4096)};
+  check(cudaMallocHost(&block.data, block.bytes), "allocate pinned memory");
+  return block;
+}
+
+void CudaContext::give_back(Pinned block) {
+  if (!block.data) return;
+  const std::lock_guard lock(pinned_mutex_);
+  pinned_.push_back(block);
+}
+
+void CudaContext::wait_for(cudaStream_t others) {
+  const DeviceGuard guard(device_);
+  const std::lock_guard lock(event_mutex_);
   check(cudaEventRecord(event_, others), "record an event");
   check(cudaStreamWaitEvent(stream_, event_, 0), "wait for another stream");
 }
 
-void CudaContext::make_wait(cudaStream_t others) const {
+void CudaContext::make_wait(cudaStream_t others) {
+  const DeviceGuard guard(device_);
+  const std::lock_guard lock(event_mutex_);
   check(cudaEventRecord(event_, stream_), "record an event");
   check(cudaStreamWaitEvent(others, event_, 0), "make another stream wait");
 }

@@ -32,6 +32,7 @@ void CudaBackend::gather(const Memory& from, const DeviceArray<std::uint32_t>& r
                          Memory& to) {
   assert(row_bytes % sizeof(std::uint32_t) == 0);
   if (rows.empty() || row_bytes == 0) return;
+  const DeviceGuard guard(*context_);
   const void* source = static_cast<const CudaMemory&>(from).data();
   void* target = static_cast<CudaMemory&>(to).data();
   const auto run = [&](auto word) {

@@ -36,7 +36,7 @@ struct LossInput {
   const std::uint8_t* target;  // interleaved
   const float* weight;         // or null
   int width, height, band_rows;
-  float ssim_weight;
+  float l1_weight, ssim_weight;
   Window window;
 
   __device__ std::size_t plane() const { return static_cast<std::size_t>(width) * height; }
@@ -53,7 +53,7 @@ struct LossOutput {
   float* dL_dcolor;
   LossSums* block_sums;  // of both sweeps
   unsigned* blocks_done;
-  StepStatus* status;
+  ViewStatus* status;
 };
 
 struct PixelPair {
@@ -134,8 +134,8 @@ __device__ void finish(const LossInput& in, const LossOutput& out) {
   const LossSums all{sum_over_block<kThreads>(part.l1), sum_over_block<kThreads>(part.squares),
                      sum_over_block<kThreads>(part.ssim)};
   if (threadIdx.x != 0) return;
-  const double count = 3.0 * in.width * in.height, ssim_weight = in.ssim_weight;
-  const double total = (1 - ssim_weight) * all.l1 / count + ssim_weight * (1 - all.ssim / count);
+  const double count = 3.0 * in.width * in.height, l1_weight = in.l1_weight, ssim_weight = in.ssim_weight;
+  const double total = l1_weight * all.l1 / count + ssim_weight * (1 - all.ssim / count);
   out.status->loss.total = static_cast<float>(total);
   out.status->loss.mean_squared_error = static_cast<float>(all.squares / count);
   if (!isfinite(out.status->loss.total)) out.status->is_bad = 1;
@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(LossInput in, LossOu
   __shared__ float derivative[2][kDerivatives][kThreads];
   const Strip strip(in);
   const float scale = 1.0f / (3.0f * static_cast<float>(in.width) * static_cast<float>(in.height));
-  const float l1_scale = (1 - in.ssim_weight) * scale, ssim_scale = -in.ssim_weight * scale;
+  const float l1_scale = in.l1_weight * scale, ssim_scale = -in.ssim_weight * scale;
   float d_x[kTaps], d_xx[kTaps], d_xy[kTaps], l1 = 0, squared_error = 0;
 #pragma unroll
   for (int i = 0; i < kTaps; ++i) d_x[i] = d_xx[i] = d_xy[i] = 0;
@@ -268,8 +268,12 @@ Window window() {
 
 }  // namespace
 
-void CudaBackend::loss_into(const Frame& frame, const LossTarget& target, float ssim_weight,
-                            FrameGradient& out) {
+void CudaBackend::loss(const LossTarget& target, const LossOptions& options, Pass& pass) {
+  const DeviceGuard guard(*context_);
+  CudaPass& mine = own(pass);
+  if (mine.view_ids.empty()) begin_view(mine, {});  // of a picture that was drawn elsewhere
+  const Frame& frame = pass.frame;
+  FrameGradient& out = pass.dL_dframe;
   out.color.resize(*this, frame.color.size());
   out.alpha.resize(*this, 0);
   out.depth.resize(*this, 0);
@@ -277,30 +281,21 @@ void CudaBackend::loss_into(const Frame& frame, const LossTarget& target, float 
   const unsigned strips = blocks_for(static_cast<std::size_t>(frame.width_px), kColumns);
   const int bands = kWantedBlocks / static_cast<int>(3 * strips) + 1;
   const int band_rows = std::clamp((frame.height_px + bands - 1) / bands, kMinBandRows, kMaxBandRows);
-  const LossInput in{pointer(frame.color),
-                     pointer(target.color),
-                     pointer(target.weight),
-                     frame.width_px,
-                     frame.height_px,
-                     band_rows,
-                     ssim_weight,
-                     window()};
+  const LossInput in{pointer(frame.color), pointer(target.color), pointer(target.weight),
+                     frame.width_px,       frame.height_px,       band_rows,
+                     options.l1_weight,    options.ssim_weight,   window()};
   const dim3 blocks(strips, blocks_for(static_cast<std::size_t>(frame.height_px), band_rows), 3);
-  loss_sums_.resize(*this, 2 * sizeof(LossSums) / sizeof(double) * blocks.x * blocks.y * blocks.z);
-  if (loss_blocks_done_.empty()) loss_blocks_done_.resize_zero(*this, 1);
-  arena_.begin(kDerivatives * frame.color.size() * sizeof(float));
-  const LossOutput to{arena_.take<float>(kDerivatives * frame.color.size()), pointer(out.color),
-                      reinterpret_cast<LossSums*>(pointer(loss_sums_)), pointer(loss_blocks_done_), status()};
+  mine.loss_sums.resize(*this, 2 * sizeof(LossSums) / sizeof(double) * blocks.x * blocks.y * blocks.z);
+  if (mine.loss_blocks_done.empty()) mine.loss_blocks_done.resize_zero(*this, 1);
+  mine.arena.begin(kDerivatives * frame.color.size() * sizeof(float));
+  const LossOutput to{mine.arena.take<float>(kDerivatives * frame.color.size()), pointer(out.color),
+                      reinterpret_cast<LossSums*>(pointer(mine.loss_sums)), pointer(mine.loss_blocks_done),
+                      mine.view_status()};
   similarity_kernel<<<blocks, kThreads, 0, stream()>>>(in, to);
   gradient_kernel<<<blocks, kThreads, 0, stream()>>>(in, to);
   check(cudaGetLastError(), "start loss");
-}
-
-LossValue CudaBackend::loss(const Frame& frame, const LossTarget& target, float ssim_weight,
-                            FrameGradient& out) {
-  clear_status();
-  loss_into(frame, target, ssim_weight, out);
-  return read_status().loss;
+  if (!mine.keeps_scratch()) mine.arena.release();
+  mine.events.record(Stage::kLoss, stream());
 }
 
 }  // namespace stipple

@@ -2,12 +2,14 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "stipple/backend/backend.h"
 
 namespace stipple {
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions& options);
-std::string why_cuda_is_unusable();  // a sentence; empty when it is usable
+std::string why_cuda_is_unusable();            // a sentence; empty when it is usable
+std::vector<std::string> list_cuda_devices();  // a line each
 
 }  // namespace stipple

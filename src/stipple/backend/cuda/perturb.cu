@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // perturb: noise that lets faint Gaussians wander. Kheradmand et al., "3D Gaussian Splatting as Markov Chain
 // Monte Carlo", 2024.
+#include "stipple/backend/cuda/adam.cuh"
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/kernel.cuh"
 #include "stipple/backend/perturbation.h"
@@ -13,25 +14,24 @@ constexpr int kThreads = 256;
 
 __global__ void perturb_kernel(Vec3f* mean, const Vec3f* log_scale, const Vec4f* rotation,
                                const float* logit_opacity, unsigned count, float amount, std::uint64_t seed,
-                               const StepStatus* status) {
+                               const ViewStatus* status, int view_count) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
-  if (i >= count || status->is_bad || status->has_overflowed) return;
+  if (i >= count || !may_update(status, view_count)) return;
   mean[i] = perturbed_mean(mean[i], log_scale[i], rotation[i], logit_opacity[i], amount, seed, i);
 }
 
 }  // namespace
 
-void CudaBackend::perturb_into(DeviceGaussians& g, float amount, std::uint64_t seed) {
+void CudaBackend::perturb(DeviceGaussians& g, float amount, std::uint64_t seed, Pass& pass) {
+  const DeviceGuard guard(*context_);
+  CudaPass& mine = own(pass);
   if (g.size() == 0) return;
   perturb_kernel<<<blocks_for(g.size(), kThreads), kThreads, 0, stream()>>>(
       pointer(g.mean), pointer(g.log_scale), pointer(g.rotation), pointer(g.logit_opacity),
-      static_cast<unsigned>(g.size()), amount, seed, status());
+      static_cast<unsigned>(g.size()), amount, seed, pointer(mine.status),
+      static_cast<int>(mine.view_ids.size()));
   check(cudaGetLastError(), "start perturb");
-}
-
-void CudaBackend::perturb(DeviceGaussians& g, float amount, std::uint64_t seed) {
-  clear_status();
-  perturb_into(g, amount, seed);
+  mine.events.record(Stage::kOptimize, stream());
 }
 
 }  // namespace stipple

@@ -60,7 +60,10 @@ struct StagedSplat {
   float4 color;   // red, green, blue, depth
 };
 
-__device__ inline StagedSplat stage(const ProjectedSplat* splats, unsigned gaussian, float log2_alpha_max) {
+// kGiven: with these channels in place of the splat's own.
+template <bool kGiven>
+__device__ StagedSplat stage(const ProjectedSplat* splats, const float4* channels, unsigned gaussian,
+                             float log2_alpha_max) {
   constexpr float kLog2E = 1.44269504f;
   const auto* from = reinterpret_cast<const float4*>(splats + gaussian);
   const float4 p = from[0], q = from[1], r = from[2];
@@ -68,7 +71,7 @@ __device__ inline StagedSplat stage(const ProjectedSplat* splats, unsigned gauss
   StagedSplat s;
   s.shape = make_float4(p.x, p.y, -0.5f * kLog2E * p.z, -kLog2E * p.w);
   s.limits = make_float4(-0.5f * kLog2E * q.x, log2_opacity, fminf(log2_opacity, log2_alpha_max), 0);
-  s.color = make_float4(q.z, q.w, r.x, r.y);
+  s.color = kGiven ? channels[gaussian] : make_float4(q.z, q.w, r.x, r.y);
   return s;
 }
 

@@ -15,7 +15,7 @@ constexpr int kThreads = 128;
 struct ProjectOutput {
   ProjectedSplat* splat;
   std::uint32_t *tile_count, *depth_key;
-  Projection::Totals* totals;
+  ViewStatus* status;
 };
 
 template <int kDegree>
@@ -88,29 +88,32 @@ __global__ void __launch_bounds__(kThreads)
   }
   __syncthreads();
   if (threadIdx.x == 0 && block_pairs > 0) {
-    atomicAdd(&out.totals->pairs, static_cast<unsigned long long>(block_pairs));
-    atomicAdd(&out.totals->gaussians, static_cast<unsigned long long>(block_gaussians));
+    atomicAdd(&out.status->pair_count, static_cast<unsigned long long>(block_pairs));
+    atomicAdd(&out.status->gaussian_count, block_gaussians);
   }
 }
 
 }  // namespace
 
 void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& precomputed, const View& view,
-                          Projection& out) {
+                          Pass& pass) {
+  const DeviceGuard guard(*context_);
+  CudaPass& mine = own(pass);
+  begin_view(mine, view);
   const std::size_t count = gaussians.size();
-  out.splat.resize(*this, count);
-  out.tile_count.resize(*this, count);
-  out.depth_key.resize(*this, count);
-  out.totals.resize_zero(*this, 1);
+  pass.projection.splat.resize(*this, count);
+  mine.tile_count.resize(*this, count);
+  mine.depth_key.resize(*this, count);
   if (count == 0) return;
-  const ProjectOutput pointers_out{pointer(out.splat), pointer(out.tile_count), pointer(out.depth_key),
-                                   pointer(out.totals)};
+  const ProjectOutput out{pointer(pass.projection.splat), pointer(mine.tile_count), pointer(mine.depth_key),
+                          mine.view_status()};
   with_degree(gaussians.sh_degree, [&](auto degree) {
     project_kernel<degree()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
         pointers(gaussians, precomputed), pinhole(view.camera), render_settings(view.options),
-        tile_columns_of(view.camera), tile_rows_of(view), pointers_out);
+        tile_columns_of(view.camera), tile_rows_of(view), out);
   });
   check(cudaGetLastError(), "start project");
+  mine.events.record(Stage::kProject, stream());
 }
 
 }  // namespace stipple

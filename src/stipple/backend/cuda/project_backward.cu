@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // project_backward: the splats' gradients to the stored parameters, and to the camera when asked for; one
 // thread a Gaussian.
+#include <utility>
+
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/gaussian_backward.cuh"
+#include "stipple/backend/cuda/observe.cuh"
 #include "stipple/backend/render_settings.h"
 
 namespace stipple {
@@ -10,7 +13,6 @@ namespace stipple {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kCameraFields = 16;  // rotation, translation, focal lengths, principal point
 
 struct GradientPointers {
   Vec3f *mean, *log_scale;
@@ -19,8 +21,34 @@ struct GradientPointers {
   float* sh;
   Vec3f* color;
   PackedCovariance* covariance;
-  double* camera;  // kCameraFields a block, or null
+  Vec2f* observed;  // or null
+  double* camera;   // kCameraFields a block, or null
+  bool adds;        // to what the arrays hold
 };
+
+__device__ PackedCovariance sum_of(const PackedCovariance& a, const PackedCovariance& b) {
+  PackedCovariance s;
+  s.xx = a.xx + b.xx;
+  s.xy = a.xy + b.xy;
+  s.xz = a.xz + b.xz;
+  s.yy = a.yy + b.yy;
+  s.yz = a.yz + b.yz;
+  s.zz = a.zz + b.zz;
+  return s;
+}
+
+__device__ void store(const GaussianGradient& d, unsigned i, const GradientPointers& out) {
+  const float4 q = out.adds ? out.rotation[i] : make_float4(0, 0, 0, 0);
+  const bool adds = out.adds;
+  out.mean[i] = adds ? out.mean[i] + d.mean : d.mean;
+  out.log_scale[i] = adds ? out.log_scale[i] + d.log_scale : d.log_scale;
+  out.rotation[i] =
+      adds ? make_float4(q.x + d.rotation.x, q.y + d.rotation.y, q.z + d.rotation.z, q.w + d.rotation.w)
+           : make_float4(d.rotation.x, d.rotation.y, d.rotation.z, d.rotation.w);
+  out.logit_opacity[i] = adds ? out.logit_opacity[i] + d.logit_opacity : d.logit_opacity;
+  if (out.color) out.color[i] = adds ? out.color[i] + d.color : d.color;
+  if (out.covariance) out.covariance[i] = adds ? sum_of(out.covariance[i], d.covariance) : d.covariance;
+}
 
 // The block's sum of one Gaussian's share in the camera's gradient a thread.
 __device__ void add_camera(const M::Pinhole& a, const M::Pinhole& b, double* out) {
@@ -48,7 +76,8 @@ __device__ M::Pinhole no_camera() {
 template <int kDegree>
 __global__ void __launch_bounds__(kThreads)
     project_backward_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings,
-                            const ProjectedSplat* splats, const Splat* dL_dsplat, GradientPointers out) {
+                            const ProjectedSplat* splats, const Splat* dL_dsplat, const Vec2f* absolute,
+                            Vec2f half_size, GradientPointers out) {
   __shared__ CoefficientRows<kDegree> all_rows[kThreads / kWarp];
   __shared__ CoefficientGradients<kDegree> all_gradients[kThreads / kWarp];
   CoefficientRows<kDegree>& rows = all_rows[threadIdx.x / kWarp];
@@ -68,63 +97,70 @@ __global__ void __launch_bounds__(kThreads)
   coefficients.store(basis, d.sh_sum, is_drawn && !g.color);
   for (int k = 0; k < rows.kFloats; ++k) {
     const int at = k * kWarp + lane_index(), row = at / rows.kFloats;
-    if (first + row < g.count) out.sh[first * rows.kFloats + at] = coefficients(row, at % rows.kFloats);
+    if (first + row >= g.count) continue;
+    float& to = out.sh[first * rows.kFloats + at];
+    const float mine = coefficients(row, at % rows.kFloats);
+    to = out.adds ? to + mine : mine;
   }
   if (i < g.count) {
-    out.mean[i] = d.mean;
-    out.log_scale[i] = d.log_scale;
-    out.rotation[i] = make_float4(d.rotation.x, d.rotation.y, d.rotation.z, d.rotation.w);
-    out.logit_opacity[i] = d.logit_opacity;
-    if (out.color) out.color[i] = d.color;
-    if (out.covariance) out.covariance[i] = d.covariance;
+    store(d, i, out);
+    if (out.observed) {
+      Vec2f sum = out.adds ? out.observed[i] : Vec2f(0, 0);
+      if (is_drawn) add_observation(absolute ? absolute[i] : dL_dsplat[i].mean_px, half_size, sum);
+      out.observed[i] = sum;
+    }
   }
   if (out.camera) add_camera(dL_dcamera, by_color, out.camera + std::size_t{blockIdx.x} * kCameraFields);
 }
 
-CameraGradient camera_gradient(const std::vector<double>& block_sums) {
-  double sum[kCameraFields] = {};
-  for (std::size_t i = 0; i < block_sums.size(); ++i) sum[i % kCameraFields] += block_sums[i];
-  const auto f = [&](int i) { return static_cast<float>(sum[i]); };
-  CameraGradient g;
-  g.camera_from_world.rotation = Mat3f(f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8));
-  g.camera_from_world.translation = Vec3f(f(9), f(10), f(11));
-  g.focal_px = Vec2f(f(12), f(13));
-  g.center_px = Vec2f(f(14), f(15));
-  return g;
+constexpr int kCameraThreads = kCameraFields * kWarp;
+
+// The blocks' sums of the camera's gradient, always in the same order; a warp a field.
+__global__ void __launch_bounds__(kCameraThreads)
+    sum_camera_kernel(const double* block_sums, unsigned blocks, ViewStatus* out) {
+  const unsigned field = threadIdx.x / kWarp;
+  double sum = 0;
+  for (unsigned b = static_cast<unsigned>(lane_index()); b < blocks; b += kWarp)
+    sum += block_sums[b * kCameraFields + field];
+  sum = sum_over_warp(sum);
+  if (lane_index() == 0) out->camera[field] = static_cast<float>(sum);
 }
 
 }  // namespace
 
 void CudaBackend::project_backward(const DeviceGaussians& gaussians, const Precomputed& precomputed,
-                                   const View& view, const Projection& projection,
-                                   const SplatGradient& dL_dsplat, DeviceGaussians& dL_dgaussians,
-                                   Precomputed& dL_dprecomputed, CameraGradient* dL_dcamera) {
+                                   const View& view, const WantedGradients& wanted, Pass& pass,
+                                   GradientSum& sum) {
+  const DeviceGuard guard(*context_);
+  CudaPass& mine = own(pass);
+  write_pending_gradients(pass);
+  resize_sum(*this, gaussians, precomputed, wanted, sum);
   const std::size_t count = gaussians.size();
-  dL_dgaussians.sh_degree = gaussians.sh_degree;
-  for_each_parameter([&](int, auto& to, const auto& like) { to.resize(*this, like.size()); }, dL_dgaussians,
-                     gaussians);
-  dL_dprecomputed.color.resize(*this, precomputed.color.size());
-  dL_dprecomputed.covariance.resize(*this, precomputed.covariance.size());
-  if (dL_dcamera) *dL_dcamera = CameraGradient();
+  const bool adds = !std::exchange(sum.is_empty, false);
   if (count == 0) return;
   const unsigned blocks = blocks_for(count, kThreads);
-  DeviceArray<double> camera_sums;
-  if (dL_dcamera) camera_sums.resize(*this, std::size_t{blocks} * kCameraFields);
-  const GradientPointers out{pointer(dL_dgaussians.mean),
-                             pointer(dL_dgaussians.log_scale),
-                             reinterpret_cast<float4*>(pointer(dL_dgaussians.rotation)),
-                             pointer(dL_dgaussians.logit_opacity),
-                             reinterpret_cast<float*>(pointer(dL_dgaussians.sh)),
-                             pointer(dL_dprecomputed.color),
-                             pointer(dL_dprecomputed.covariance),
-                             pointer(camera_sums)};
+  mine.camera_sums.resize(*this, wanted.camera ? std::size_t{blocks} * kCameraFields : 0);
+  const GradientPointers out{pointer(sum.gaussians.mean),
+                             pointer(sum.gaussians.log_scale),
+                             reinterpret_cast<float4*>(pointer(sum.gaussians.rotation)),
+                             pointer(sum.gaussians.logit_opacity),
+                             reinterpret_cast<float*>(pointer(sum.gaussians.sh)),
+                             pointer(sum.precomputed.color),
+                             pointer(sum.precomputed.covariance),
+                             pointer(sum.observed),
+                             pointer(mine.camera_sums),
+                             adds};
   with_degree(gaussians.sh_degree, [&](auto degree) {
     project_backward_kernel<degree()><<<blocks, kThreads, 0, stream()>>>(
         pointers(gaussians, precomputed), pinhole(view.camera), render_settings(view.options),
-        pointer(projection.splat), pointer(dL_dsplat.splat), out);
+        pointer(pass.projection.splat), pointer(pass.dL_dsplat.splat),
+        pointer(pass.dL_dsplat.absolute_mean_px), half_size_of(view.camera), out);
   });
+  if (wanted.camera)
+    sum_camera_kernel<<<1, kCameraThreads, 0, stream()>>>(pointer(mine.camera_sums), blocks,
+                                                          mine.view_status());
   check(cudaGetLastError(), "start project_backward");
-  if (dL_dcamera) *dL_dcamera = camera_gradient(camera_sums.download(*this));
+  mine.events.record(Stage::kOptimize, stream());
 }
 
 }  // namespace stipple

@@ -148,10 +148,10 @@ template <int kDegree, class Gradients>
 __global__ void __launch_bounds__(kThreads, 4)
     project_backward_optimize_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings,
                                      const ProjectedSplat* splats, Gradients gradients, StepArrays arrays,
-                                     AdamSettings adam, Observation observation, const StepStatus* status) {
+                                     AdamSettings adam, Observation observation, const ViewStatus* status) {
   __shared__ WarpScratch<kDegree> all_scratch[kThreads / kWarp];
   WarpScratch<kDegree>& scratch = all_scratch[threadIdx.x / kWarp];
-  const bool may_change = !status->is_bad && !status->has_overflowed;
+  const bool may_change = may_update(status, 1);
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   const std::size_t first = i - lane_index();
   const SeenSplat seen = i < g.count ? load_seen(splats, i) : SeenSplat();
@@ -212,41 +212,40 @@ __global__ void __launch_bounds__(kThreads, 4)
 
 }  // namespace
 
-void CudaBackend::optimize_into(DeviceGaussians& g, const View& view, const Projection& projection,
-                                const SplatGradient& dL_dsplat, AdamMoments& moments,
-                                const AdamOptions& options, DensityStatistics* statistics) {
+void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
+                                            const WantedGradients& wanted, const AdamOptions& options,
+                                            const LossOptions& loss, Pass& pass) {
+  const DeviceGuard guard(*context_);
+  CudaPass& mine = own(pass);
+  if (mine.sums_are_pending && mine.sums_have_fourth)
+    write_pending_gradients(pass);  // a kernel less to compile
+  DeviceGaussians& g = state.gaussians;
   const std::size_t count = g.size();
   if (count == 0) return;
-  DeviceGaussians &m = moments.first, &v = moments.second;
+  DeviceGaussians &m = state.moments.first, &v = state.moments.second;
   const StepArrays arrays{
       adam_arrays(g.mean, m.mean, v.mean), adam_arrays(g.log_scale, m.log_scale, v.log_scale),
       adam_arrays(g.rotation, m.rotation, v.rotation),
       adam_arrays(g.logit_opacity, m.logit_opacity, v.logit_opacity), adam_arrays(g.sh, m.sh, v.sh)};
-  const Observation observation{statistics ? pointer(statistics->sum) : nullptr, half_size_of(view.camera)};
+  const Observation observation{wanted.observed ? pointer(state.statistics) : nullptr,
+                                half_size_of(view.camera)};
+  const ProjectedSplat* splats = pointer(pass.projection.splat);
   const auto run = [&](auto degree, auto gradients) {
     project_backward_optimize_kernel<degree()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
-        pointers(g, {}), pinhole(view.camera), render_settings(view.options), pointer(projection.splat),
-        gradients, arrays, adam_settings(options, count), observation, status());
+        pointers(g, {}), pinhole(view.camera), render_settings(view.options), splats, gradients, arrays,
+        adam_settings(options, loss, count, 1), observation, mine.view_status());
   };
   with_degree(g.sh_degree, [&](auto degree) {
-    if (!sums_are_pending_)
-      run(degree, StoredGradients{pointer(dL_dsplat.splat), pointer(dL_dsplat.absolute_mean_px)});
-    else if (dL_dsplat.wants_absolute)
-      run(degree,
-          SummedGradients<GradientKind<false, true, false>>{pointer(projection.splat), pointer(sums_)});
+    if (!mine.sums_are_pending)
+      run(degree, StoredGradients{pointer(pass.dL_dsplat.splat), pointer(pass.dL_dsplat.absolute_mean_px)});
+    else if (mine.sums_have_absolute)
+      run(degree, SummedGradients<GradientKind<false, true, false>>{splats, pointer(mine.sums)});
     else
-      run(degree,
-          SummedGradients<GradientKind<false, false, false>>{pointer(projection.splat), pointer(sums_)});
+      run(degree, SummedGradients<GradientKind<false, false, false>>{splats, pointer(mine.sums)});
   });
-  sums_are_pending_ = false;
+  mine.sums_are_pending = false;
   check(cudaGetLastError(), "start project_backward_optimize");
-}
-
-void CudaBackend::project_backward_optimize(DeviceGaussians& g, const View& view,
-                                            const Projection& projection, const SplatGradient& dL_dsplat,
-                                            AdamMoments& moments, const AdamOptions& options) {
-  clear_status();
-  optimize_into(g, view, projection, dL_dsplat, moments, options, nullptr);
+  mine.events.record(Stage::kOptimize, stream());
 }
 
 }  // namespace stipple

@@ -11,7 +11,7 @@ enum Field {
   kRed,
   kM0,
   kMx,
-  kDepthSum,
+  kFourthSum,
   kGreen,
   kMy,
   kMxx,
@@ -24,9 +24,10 @@ enum Field {
 };
 
 // Which gradients there are, and which are wanted.
-template <bool kWithDepth, bool kWithAbsolute, bool kInFixedOrder>
+template <bool kWithFourth, bool kWithAbsolute, bool kInFixedOrder, bool kOfGivenChannels = false>
 struct GradientKind {
-  static constexpr bool kDepth = kWithDepth, kAbsolute = kWithAbsolute, kFixedOrder = kInFixedOrder;
+  static constexpr bool kFourth = kWithFourth, kAbsolute = kWithAbsolute, kFixedOrder = kInFixedOrder,
+                        kGiven = kOfGivenChannels;
   // In a pair's sums, this says that they are this pass's.
   static constexpr int kStamp = kAbsolute ? kFields + 0 : kAbsoluteY + 0;
   static constexpr int kStride = kFixedOrder && kAbsolute ? kFields + 4 : kFields + 0;
@@ -73,7 +74,7 @@ __device__ Splat splat_gradient(const ProjectedSplat* splats, unsigned i, const 
   g.mean_px = Vec2f(conic.x * f[kMx] + conic.y * f[kMy], conic.y * f[kMx] + conic.z * f[kMy]);
   g.conic = Vec3f(-0.5f * f[kMxx], -f[kMxy], -0.5f * f[kMyy]);
   g.opacity = f[kM0] / next.y;
-  g.channels = Vec4f(f[kRed], f[kGreen], f[kBlue], K::kDepth ? f[kDepthSum] : 0.0f);
+  g.channels = Vec4f(f[kRed], f[kGreen], f[kBlue], K::kFourth ? f[kFourthSum] : 0.0f);
   return g;
 }
 

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/device_memory.h"
+#include "stipple/backend/pass.h"
 
 namespace stipple {
 
-// CUDA's own clock, between the stages of every eighth step: looking at it takes as long as a small stage.
+// CUDA's own clock, between the stages of every eighth pass: looking at it takes as long as a small stage.
 class StageEvents {
  public:
-  StageEvents() {
-    for (cudaEvent_t& e : event_) check(cudaEventCreate(&e), "make an event");
-  }
+  StageEvents() = default;
   StageEvents(const StageEvents&) = delete;
   StageEvents& operator=(const StageEvents&) = delete;
   ~StageEvents() {
-    for (cudaEvent_t e : event_) cudaEventDestroy(e);
+    for (cudaEvent_t e : event_)
+      if (e) cudaEventDestroy(e);
   }
   void begin(cudaStream_t stream) {
-    is_timed_ = step_count_++ % kEvery == 0;
+    is_timed_ = pass_count_++ % kEvery == 0;
     count_ = 0;
     record(Stage::kPhoto, stream);
   }
+  void stop() {  // passes that nobody reads are not timed
+    is_timed_ = false;
+    count_ = 0;
+  }
   void record(Stage stage, cudaStream_t stream) {  // that it is over
-    if (!is_timed_) return;
+    if (!is_timed_ || count_ == kMost) return;
+    if (!event_[count_]) check(cudaEventCreate(&event_[count_]), "make an event");
     stage_[count_] = stage;
     check(cudaEventRecord(event_[count_++], stream), "record an event");
   }
@@ -37,13 +41,13 @@ class StageEvents {
   }
 
  private:
-  static constexpr int kMost = static_cast<int>(Stage::kCount) + 1;
+  static constexpr int kMost = 32;  // stages of one pass that are timed; of a batch, the first views'
   static constexpr unsigned kEvery = 8;
   cudaEvent_t event_[kMost] = {};
   Stage stage_[kMost] = {};
   int count_ = 0;
   bool is_timed_ = false;
-  unsigned step_count_ = 0;
+  unsigned pass_count_ = 0;
   StageTimes ms_{};
 };
 

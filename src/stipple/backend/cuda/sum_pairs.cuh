@@ -29,7 +29,7 @@ constexpr unsigned kRunAlone = 16;  // emissions that a lane adds up by itself
 
 // Every Gaussian's own run of pairs; long ones by the whole warp.
 template <class K>
-__device__ SplatSums<K> sum_run(const float* partial, std::uint32_t stamp, TileBins::Emissions run) {
+__device__ SplatSums<K> sum_run(const float* partial, std::uint32_t stamp, Emissions run) {
   const bool is_long = run.end - run.begin > kRunAlone;
   SplatSums<K> sum;
   if (!is_long) sum = sum_partials<K>(partial, stamp, run.begin, run.end, 1);
@@ -58,14 +58,13 @@ __device__ inline void store_splat(const Splat& s, Splat* to, unsigned i) {
 
 template <class K>
 __global__ void __launch_bounds__(kSumThreads)
-    sum_kernel(const ProjectedSplat* splats, const TileBins::Emissions* emissions, unsigned count,
-               float* sums, std::uint32_t stamp, Splat* dL_dsplat, Vec2f* absolute, StepStatus* status) {
+    sum_kernel(const ProjectedSplat* splats, const Emissions* emissions, unsigned count, float* sums,
+               std::uint32_t stamp, Splat* dL_dsplat, Vec2f* absolute, ViewStatus* status) {
   const unsigned i = blockIdx.x * kSumThreads + threadIdx.x;
   const bool is_seen = i < count && splats[i].splat.opacity > 0;
   SplatSums<K> sum;
   if constexpr (K::kFixedOrder)
-    sum = sum_run<K>(sums, stamp,
-                     is_seen && !status->has_overflowed ? emissions[i] : TileBins::Emissions{0, 0});
+    sum = sum_run<K>(sums, stamp, is_seen && !status->has_overflowed ? emissions[i] : Emissions{0, 0});
   else if (is_seen) {
     sum = load_sums<K>(sums, i);
     clear_sums<K>(sums, i);

@@ -99,8 +99,4 @@ __device__ void for_each_tile(const TileSearch& search, unsigned gaussian, int c
   }
 }
 
-inline int tile_columns_of(const Camera& camera) {
-  return (camera.width_px + M::tile_size_px - 1) / M::tile_size_px;
-}
-
 }  // namespace stipple

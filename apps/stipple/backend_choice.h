@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// --backend and --device, for the commands that draw.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "stipple/backend/backend.h"
+
+namespace stipple {
+
+struct BackendChoice {
+  std::string backend = "best";
+  int device = 0;
+
+  std::unique_ptr<Backend> make() const { return make_backend(backend, {.device = device}); }
+};
+
+void add_backend_options(CLI::App& command, BackendChoice& choice);
+
+}  // namespace stipple

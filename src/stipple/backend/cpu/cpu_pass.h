@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the CPU backend keeps in a pass.
+#include "stipple/backend/backend.h"
+#include "stipple/backend/stage_clock.h"
+
+namespace stipple {
+
+// Every (Gaussian, tile) pair is an emission, and those of a Gaussian are a run. blend_backward keeps the
+// sums of the pairs apart, so that the order in which they are added up is fixed.
+struct Emissions {
+  std::uint32_t begin, end;
+};
+
+struct UnsortedSlot {  // bin's, before tiles are sorted by depth
+  std::uint32_t emission, gaussian;
+};
+
+struct CpuPass : PassScratch {
+  // bin -> blend_backward
+  DeviceArray<std::uint32_t> emission_from_slot;
+  DeviceArray<Emissions> emissions_from_gaussian;
+
+  // Scratch that grows to what a picture needs and is then kept.
+  DeviceArray<std::uint32_t> unsorted_depth;     // bin
+  DeviceArray<UnsortedSlot> unsorted_slot;       // bin
+  DeviceArray<float> partial;                    // blend_backward: kPartialSize floats per emission
+  DeviceArray<std::uint8_t> partial_is_written;  // blend_backward: one per emission
+  DeviceArray<Vec4f> channel_group;              // blend_channels: four channels of every Gaussian
+
+  PassResult result;
+  int view_count = 0;  // that the pass is over
+  StageClock clock;
+
+  ViewResult& view() { return result.views.back(); }
+  bool may_update() const { return result.is_finite; }
+};
+
+// Made when it is first asked for.
+CpuPass& cpu_pass(Pass& pass);
+
+}  // namespace stipple

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much room a view takes is known to the device alone: how many Gaussians it shows, and in how many
+// tiles. For a view of a scene it is predicted from the last time the view was seen; where that was too
+// little the pass has changed nothing, and is to be run again. Any other view is asked for the numbers, and
+// gets exactly what it needs.
+#include "stipple/backend/cuda/cuda_pass.h"
+
+#include <algorithm>
+
+#include "stipple/backend/cuda/cuda_backend.h"
+
+namespace stipple {
+
+namespace {
+
+constexpr std::size_t kMargin = std::size_t{1} << 14;
+constexpr std::uint64_t kMaxPairs = (std::uint64_t{1} << 31) - (1 << 16);  // they are counted in 32 bits
+
+std::size_t with_slack(std::uint64_t count) {
+  return static_cast<std::size_t>(std::min(count + count / 8 + kMargin, kMaxPairs));
+}
+
+BinRoom with_slack(const BinRoom& room) { return {with_slack(room.gaussians), with_slack(room.pairs)}; }
+
+void check_pair_count(std::uint64_t pairs) {
+  if (pairs < kMaxPairs) return;
+  throw Error(
+      "this view is too heavy: about 2^31 pairs of Gaussian and tile; use fewer Gaussians or fewer pixels");
+}
+
+BinRoom room_needed(const ViewStatus& status) {
+  check_pair_count(status.pair_count);
+  return {status.gaussian_count, static_cast<std::size_t>(status.pair_count)};
+}
+
+CameraGradient camera_gradient(const float* f) {
+  CameraGradient g;
+  g.camera_from_world.rotation = Mat3f(f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]);
+  g.camera_from_world.translation = Vec3f(f[9], f[10], f[11]);
+  g.focal_px = Vec2f(f[12], f[13]);
+  g.center_px = Vec2f(f[14], f[15]);
+  return g;
+}
+
+void remember_room(CudaPass& own, int id, const BinRoom& room) {
+  if (id == kNoView) return;
+  const auto at = static_cast<std::size_t>(id);
+  if (own.room_from_view.size() <= at) own.room_from_view.resize(at + 1);
+  own.room_from_view[at] = room;
+}
+
+}  // namespace
+
+ViewStatus* CudaPass::view_status() { return pointer(status) + (view_ids.size() - 1); }
+
+CudaPass& CudaBackend::own(Pass& pass) const {
+  if (!pass.scratch) pass.scratch = std::make_unique<CudaPass>(context_);
+  return static_cast<CudaPass&>(*pass.scratch);
+}
+
+void CudaBackend::begin_pass(CudaPass& pass, int view_count) {
+  pass.view_count = view_count;
+  pass.view_ids.clear();
+  pass.status.resize_zero(*this, static_cast<std::size_t>(view_count));
+}
+
+void CudaBackend::begin(Pass& pass, int view_count) {
+  const DeviceGuard guard(*context_);
+  begin_pass(own(pass), view_count);
+  own(pass).events.begin(stream());
+}
+
+void CudaBackend::begin_view(CudaPass& pass, const View& view) {
+  if (pass.view_ids.size() >= static_cast<std::size_t>(pass.view_count)) {
+    begin_pass(pass, 1);
+    pass.events.stop();
+  }
+  pass.view_ids.push_back(view.id);
+  pass.has_blended = false;
+}
+
+PassResult CudaBackend::read(Pass& pass) {
+  const DeviceGuard guard(*context_);
+  CudaPass& mine = own(pass);
+  if (mine.view_count == 0) return {};
+  const std::size_t bytes = mine.status.size() * sizeof(ViewStatus);
+  const auto* status = static_cast<const ViewStatus*>(mine.host_status.at_least(bytes));
+  check(
+      cudaMemcpyAsync(mine.host_status.data(), pointer(mine.status), bytes, cudaMemcpyDeviceToHost, stream()),
+      "download");
+  context_->wait();
+  PassResult result;
+  for (std::size_t v = 0; v < mine.view_ids.size(); ++v) {
+    result.views.push_back({status[v].loss, camera_gradient(status[v].camera), status[v].background});
+    result.is_finite = result.is_finite && !status[v].is_bad;
+    result.has_overflowed = result.has_overflowed || status[v].has_overflowed;
+    remember_room(mine, mine.view_ids[v], room_needed(status[v]));
+  }
+  mine.overflow_count += result.has_overflowed;
+  result.ms = mine.events.read();
+  return result;
+}
+
+BinRoom CudaBackend::room_for(CudaPass& pass, const View& view, std::size_t gaussian_count) {
+  if (view.id == kNoView) {
+    ViewStatus status;
+    check(cudaMemcpyAsync(&status, pass.view_status(), sizeof(status), cudaMemcpyDeviceToHost, stream()),
+          "download");
+    context_->wait();
+    return room_needed(status);
+  }
+  const auto id = static_cast<std::size_t>(view.id);
+  if (id < pass.room_from_view.size() && pass.room_from_view[id].pairs > 0)
+    return with_slack(pass.room_from_view[id]);
+  if (pass.first_room.pairs > 0) return pass.first_room;
+  return with_slack({gaussian_count, 4 * gaussian_count});
+}
+
+Pass CudaBackend::copy_of(const Pass& from) {
+  const DeviceGuard guard(*context_);
+  Pass to;
+  copy_public(*this, from, to);
+  if (!from.scratch) return to;
+  const auto& theirs = static_cast<const CudaPass&>(*from.scratch);
+  CudaPass& mine = own(to);
+  mine.tile_count = theirs.tile_count.copy(*this);
+  mine.depth_key = theirs.depth_key.copy(*this);
+  mine.emission_from_slot = theirs.emission_from_slot.copy(*this);
+  mine.emissions_from_gaussian = theirs.emissions_from_gaussian.copy(*this);
+  mine.chunks = {theirs.chunks.chunks.copy(*this), theirs.chunks.checkpoint.copy(*this),
+                 theirs.chunks.slot_end_from_tile.copy(*this)};
+  mine.status = theirs.status.copy(*this);
+  mine.view_count = theirs.view_count;
+  mine.view_ids = theirs.view_ids;
+  mine.has_blended = theirs.has_blended;
+  return to;
+}
+
+// Pairs of a Gaussian and a tile, some five a Gaussian, with their keys and the room to sort them; sums; and
+// for a pixel a picture, its gradient, the loss's derivatives and checkpoints of long tiles.
+std::size_t CudaBackend::pass_bytes(std::size_t gaussians, std::size_t pixels) const {
+  constexpr std::size_t kBinningBytes = 120, kPixelBytes = 100;
+  return gaussians * (sizeof(ProjectedSplat) + sizeof(Splat) + sizeof(Vec2f) + kBinningBytes) +
+         pixels * kPixelBytes;
+}
+
+}  // namespace stipple

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/backend/pass.h"
+
+namespace stipple {
+
+void copy_public(Device& device, const Pass& from, Pass& to) {
+  to.projection.splat = from.projection.splat.copy(device);
+  to.bins.column_count = from.bins.column_count;
+  to.bins.row_count = from.bins.row_count;
+  to.bins.first_row = from.bins.first_row;
+  to.bins.slot_begin_from_tile = from.bins.slot_begin_from_tile.copy(device);
+  to.bins.gaussian_from_slot = from.bins.gaussian_from_slot.copy(device);
+  to.frame.width_px = from.frame.width_px;
+  to.frame.height_px = from.frame.height_px;
+  to.frame.color = from.frame.color.copy(device);
+  to.frame.transmittance = from.frame.transmittance.copy(device);
+  to.frame.depth = from.frame.depth.copy(device);
+  to.dL_dframe.color = from.dL_dframe.color.copy(device);
+  to.dL_dframe.alpha = from.dL_dframe.alpha.copy(device);
+  to.dL_dframe.depth = from.dL_dframe.depth.copy(device);
+  to.dL_dsplat.splat = from.dL_dsplat.splat.copy(device);
+  to.dL_dsplat.absolute_mean_px = from.dL_dsplat.absolute_mean_px.copy(device);
+}
+
+void resize_sum(Device& device, const DeviceGaussians& gaussians, const Precomputed& precomputed,
+                const WantedGradients& wanted, GradientSum& sum) {
+  if (!sum.is_empty) return;
+  sum.gaussians.sh_degree = gaussians.sh_degree;
+  for_each_parameter([&](int, auto& to, const auto& like) { to.resize(device, like.size()); }, sum.gaussians,
+                     gaussians);
+  sum.precomputed.color.resize(device, precomputed.color.size());
+  sum.precomputed.covariance.resize(device, precomputed.covariance.size());
+  sum.observed.resize(device, wanted.observed ? gaussians.size() : 0);
+}
+
+}  // namespace stipple

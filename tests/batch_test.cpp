@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step over several views is the sum of their gradients and one update; and it happens entirely or not at
+// all.
+#include <gtest/gtest.h>
+
+#include "tests/backend_run.h"
+#include "tests/conformance_scenes.h"
+
+namespace stipple {
+namespace {
+
+struct BatchScene {
+  Gaussians gaussians = random_cloud(2003, 3, 100);
+  std::vector<View> views;
+  std::vector<LossTarget> targets;
+  TrainStep step;
+
+  explicit BatchScene(Backend& backend, int count = 4) {
+    for (std::size_t i = 900; i < 1000; ++i) gaussians.mean[i].z = -100;  // seen by no view
+    for (int i = 0; i < count; ++i) {
+      View view{looking_down_z(120 + 16 * i, 90 - 7 * i, 100), {.background = {0.1f, 0.2f, 0.3f}}};
+      view.camera.camera_from_world.translation.x = 0.5f * static_cast<float>(i);
+      view.id = i;
+      views.push_back(view);
+      targets.emplace_back().color.upload(backend,
+                                          random_picture(view.camera, 101 + static_cast<std::uint64_t>(i)));
+    }
+    step.adam = kTestRates;
+    step.loss.opacity_penalty = step.loss.scale_penalty = 0.01f;
+  }
+
+  std::vector<TrainView> batch() const {
+    std::vector<TrainView> all;
+    for (std::size_t i = 0; i < views.size(); ++i) all.push_back({views[i], &targets[i]});
+    return all;
+  }
+};
+
+template <class T>
+void add(std::vector<T>& to, const std::vector<T>& from) {
+  auto* a = reinterpret_cast<float*>(to.data());
+  for (std::size_t i = 0; i < to.size() * sizeof(T) / sizeof(float); ++i) a[i] += floats(from)[i];
+}
+
+class BatchTest : public PerBackendTest {};
+INSTANTIATE_TEST_SUITE_P(, BatchTest, testing::ValuesIn(test_backend_names()),
+                         [](const auto& name) { return name.param; });
+
+TEST_P(BatchTest, IsTheSumOfItsViewsGradients) {
+  auto backend = make_test_backend(GetParam());
+  for (const bool visible_only : {false, true}) {
+    BatchScene scene(*backend);
+    scene.step.adam.visible_only = visible_only;
+    scene.step.absolute_gradients = visible_only;
+    TrainState state = make_train_state(*backend, scene.gaussians);
+    TrainBuffers buffers;
+    const PassResult result = backend->train_step(state, scene.batch(), scene.step, buffers);
+    ASSERT_EQ(result.views.size(), scene.views.size());
+
+    // Every view alone, and the sums on the host.
+    TrainState expected = make_train_state(*backend, scene.gaussians);
+    Gaussians total;
+    std::vector<Vec2f> observed;
+    const WantedGradients wanted{.absolute_mean = scene.step.absolute_gradients, .observed = true};
+    for (std::size_t i = 0; i < scene.views.size(); ++i) {
+      Pass pass;
+      GradientSum sum;
+      forward(*backend, expected.gaussians, {}, scene.views[i], pass);
+      backend->loss(scene.targets[i], scene.step.loss, pass);
+      backend->blend_backward(scene.views[i], wanted, pass);
+      backend->project_backward(expected.gaussians, {}, scene.views[i], wanted, pass, sum);
+      EXPECT_EQ(backend->read(pass).views[0].loss.total, result.views[i].loss.total);
+      const Gaussians one = download(*backend, sum.gaussians);
+      if (i == 0) {
+        total = one;
+        observed = sum.observed.download(*backend);
+        continue;
+      }
+      for_each_parameter([](int, auto& to, const auto& from) { add(to, from); }, total, one);
+      add(observed, sum.observed.download(*backend));
+    }
+    GradientSum sum;
+    sum.gaussians = upload(*backend, total);
+    sum.observed.upload(*backend, observed);
+    sum.is_empty = false;
+    LossOptions penalties = scene.step.loss;  // once a view
+    penalties.opacity_penalty *= static_cast<float>(scene.views.size());
+    penalties.scale_penalty *= static_cast<float>(scene.views.size());
+    Pass update;
+    backend->optimize(expected, sum, scene.step.adam, penalties, update);
+
+    const Gaussians ours = download(*backend, state.gaussians),
+                    theirs = download(*backend, expected.gaussians);
+    EXPECT_FALSE(same_bits(ours, scene.gaussians));
+    if (is_deterministic(GetParam())) {
+      EXPECT_TRUE(same_bits(download(*backend, buffers.sum.gaussians), total));
+      EXPECT_TRUE(same_bits(ours, theirs));
+      EXPECT_TRUE(
+          same_bits(download(*backend, state.moments.second), download(*backend, expected.moments.second)));
+      EXPECT_TRUE(same_bits(state.statistics.download(*backend), observed));
+    } else {
+      int field = 0;
+      const Gaussians sum_of_step = download(*backend, buffers.sum.gaussians);
+      for_each_parameter(
+          [&](int, const auto& a, const auto& b) { EXPECT_LE(relative_difference(a, b), 1e-4) << field++; },
+          sum_of_step, total);
+      EXPECT_LE(relative_difference(state.statistics.download(*backend), observed), 1e-4);
+    }
+    for (std::size_t i = 900; i < 1000; ++i) EXPECT_EQ(ours.mean[i], scene.gaussians.mean[i]);
+  }
+}
+
+TEST_P(BatchTest, TheSameViewTwiceCountsTwice) {
+  STIPPLE_SKIP_UNORDERED(GetParam());
+  auto backend = make_test_backend(GetParam());
+  BatchScene scene(*backend, 1);
+  TrainState state = make_train_state(*backend, scene.gaussians);
+  TrainBuffers buffers;
+  const std::vector<TrainView> twice = {{scene.views[0], &scene.targets[0]},
+                                        {scene.views[0], &scene.targets[0]}};
+  const PassResult result = backend->train_step(state, twice, scene.step, buffers);
+  EXPECT_EQ(result.views[0].loss.total, result.views[1].loss.total);
+  for (const Vec2f observed : state.statistics.download(*backend))
+    EXPECT_TRUE(observed.y == 0 || observed.y == 2) << observed.y;
+}
+
+TEST_P(BatchTest, OneViewThatIsNotFiniteStopsTheWholeStep) {
+  auto backend = make_test_backend(GetParam());
+  BatchScene scene(*backend);
+  scene.step.noise = 1e-3f;
+  // Too bright a Gaussian, which only the third view shows: it is far to the side.
+  scene.gaussians.mean[5] = {40, 0, 0};
+  scene.gaussians.log_scale[5] = {-1, -1, -1};
+  scene.gaussians.logit_opacity[5] = 3;
+  scene.gaussians.sh[5 * 16] = {1e29f, 1e29f, 1e29f};
+  scene.views[2].camera.camera_from_world.translation.x = -40;
+  TrainState state = make_train_state(*backend, scene.gaussians);
+  TrainBuffers buffers;
+  EXPECT_FALSE(backend->train_step(state, scene.batch(), scene.step, buffers).is_finite);
+  EXPECT_TRUE(same_bits(download(*backend, state.gaussians), scene.gaussians));
+  EXPECT_TRUE(same_bits(download(*backend, state.moments.first), make_gaussians(scene.gaussians.size(), 3)));
+  EXPECT_TRUE(same_bits(state.statistics.download(*backend),
+                        std::vector<Vec2f>(scene.gaussians.size(), Vec2f(0, 0))));
+  // Without that view nothing is in the way, and what the failed step left does not matter.
+  scene.views.erase(scene.views.begin() + 2);
+  scene.targets.erase(scene.targets.begin() + 2);
+  EXPECT_TRUE(backend->train_step(state, scene.batch(), scene.step, buffers).is_finite);
+  EXPECT_FALSE(same_bits(download(*backend, state.gaussians), scene.gaussians));
+}
+
+}  // namespace
+}  // namespace stipple
