@@ -289,7 +289,7 @@ void run(const BenchScene& bench) {
   const Inputs in{pointer(used.b.projection.splat),
                   pointer(used.b.bins.gaussian_from_slot),
                   pointer(used.b.bins.slot_begin_from_tile),
-                  pointer(used.b.frame.slot_end_from_tile),
+                  pointer(used.backend.own(used.b).chunks.slot_end_from_tile),
                   pointer(device_bucket_begin),
                   pointer(used.b.frame.color),
                   pointer(used.b.dL_dframe.color),

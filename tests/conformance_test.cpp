@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/backend_run.h"
+#include "tests/compare.h"
 #include "tests/conformance_scenes.h"
 
 namespace stipple {
@@ -54,8 +55,13 @@ TEST_P(Conformance, Project) {
     expect_near(s.channels.x, e.splat.channels.x, 1, "red");
     expect_near(s.channels.y, e.splat.channels.y, 1, "green");
     expect_near(s.channels.z, e.splat.channels.z, 1, "blue");
+    expect_near(s.channels.w, e.splat.channels.w, e.splat.channels.w, "depth channel");
     expect_near(ours[i].depth, e.footprint.depth, e.footprint.depth, "depth");
-    expect_near(ours[i].half_extent_px.x, e.footprint.half_extent_px.x, size, "reach");
+    expect_near(ours[i].half_extent_px.x, e.footprint.half_extent_px.x, 1 + e.footprint.half_extent_px.x,
+                "half_extent_px.x");
+    expect_near(ours[i].half_extent_px.y, e.footprint.half_extent_px.y, 1 + e.footprint.half_extent_px.y,
+                "half_extent_px.y");
+    expect_near(ours[i].log2_opacity, std::log2(e.footprint.opacity), 1, "log2_opacity");
   }
   EXPECT_LE(static_cast<double>(differ), 1e-3 * static_cast<double>(ours.size()));
 }
@@ -95,19 +101,23 @@ TEST_P(Conformance, Bin) {
       }
 }
 
-// Float and double may disagree on which side of a threshold (1/255, alpha_max, the early stop, the order of
-// two nearly equal depths) a contribution falls; that changes a pixel by up to about 1/255. Such pixels must
-// be rare.
-constexpr double kThresholdShare = 2e-3;
+// The share of pixels where float and double may decide differently; at most 6e-4 was seen (opaque_layers).
+constexpr double kUndecidedShare = 2e-3;
+
+// At all others the CPU's picture is within 1e-5 of the reference's; the rest is for other devices.
+constexpr double kPixelTolerance = 5e-5;
 
 TEST_P(Conformance, Image) {
   const auto& [name, gaussians, view] = scene();
   Rendering run(backend(), gaussians, view);
-  Picture expected = reference_render(to_reference(gaussians, view));
+  const Reference inputs = to_reference(gaussians, view);
+  const Picture expected = reference_render(inputs);
+  const std::vector<char> alike = pixels_decided_alike(
+      inputs, reference_project(inputs), run.projection.splat.download(*run.backend), kUndecidedShare);
   auto color = run.frame.color.download(*run.backend);
   auto transmittance = run.frame.transmittance.download(*run.backend);
   auto depth = run.frame.depth.download(*run.backend);
-  std::size_t n = expected.alpha.size(), outliers = 0;
+  std::size_t n = expected.alpha.size();
   ASSERT_EQ(color.size(), 3 * n);
   for (std::size_t i = 0; i < n; ++i) {
     Vec4<double> e = expected.channels[i];
@@ -115,75 +125,84 @@ TEST_P(Conformance, Image) {
         std::max({std::abs(color[i] - e.x), std::abs(color[n + i] - e.y), std::abs(color[2 * n + i] - e.z),
                   std::abs(1 - transmittance[i] - expected.alpha[i])});
     if (!depth.empty()) error = std::max(error, std::abs(depth[i] - e.w) / 5);  // depths are about 5
-    ASSERT_LE(error, 0.05) << "pixel " << i;
-    outliers += error > 1e-4;
+    // One decision changes a pixel by about 1/255, or by two splats' difference in colour.
+    ASSERT_LE(error, alike[i] ? kPixelTolerance : 0.05) << "pixel " << i;
   }
-  EXPECT_LE(static_cast<double>(outliers), kThresholdShare * static_cast<double>(n) + (n < 500 ? 0.5 : 0));
 }
 
-double norm_of_difference(const float* a, const double* b, std::size_t n) {
-  double sum = 0;
-  for (std::size_t i = 0; i < n; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return std::sqrt(sum);
+// A gradient of all outputs that is random at every pixel, and none where float and double may decide
+// differently.
+FrameGradient gradient_where_alike(Device& device, const View& view, const std::vector<char>& alike) {
+  FrameGradient g = random_gradient(device, view);
+  for (DeviceArray<float>* planes : {&g.color, &g.alpha, &g.depth}) {
+    std::vector<float> values = planes->download(device);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!alike[i % alike.size()]) values[i] = 0;
+    planes->upload(device, values);
+  }
+  return g;
 }
+
+Picture to_picture(const Device& device, const FrameGradient& g) {
+  const std::vector<float> color = g.color.download(device), alpha = g.alpha.download(device),
+                           depth = g.depth.download(device);
+  const std::size_t n = alpha.size();
+  Picture picture;
+  for (std::size_t i = 0; i < n; ++i) {
+    picture.channels.push_back({color[i], color[n + i], color[2 * n + i], depth.empty() ? 0.0f : depth[i]});
+    picture.alpha.push_back(alpha[i]);
+  }
+  return picture;
+}
+
+// Of each Gaussian, in units of its error scale (compare.h). The CPU's worst of all scenes is 3.3e-5; other
+// devices round differently, exponentials and products included, and get three times as much. At 1e-4 an
+// error of 1 % in a single gradient is noticed for 95 to 100 % of the Gaussians of an ordinary scene; where
+// gradients cancel almost completely (one pixel, one tile, opaque layers) for fewer.
+double gradient_tolerance(const std::string& backend) { return backend == "cpu" ? 1e-4 : 3e-4; }
+
+// Sums over all Gaussians: the background's and the camera's gradient, relative to their own length.
+constexpr double kSumTolerance = 1e-4;
 
 template <class T, class U>
-void expect_close(const std::vector<T>& ours, const std::vector<U>& expected, const char* name,
-                  double tolerance) {
-  ASSERT_EQ(ours.size(), expected.size()) << name;
-  std::size_t n = ours.size() * sizeof(T) / sizeof(float);
-  std::vector<float> zeros(n, 0.0f);
-  const double* b = reinterpret_cast<const double*>(expected.data());
-  double norm = norm_of_difference(zeros.data(), b, n);
-  EXPECT_LE(norm_of_difference(reinterpret_cast<const float*>(ours.data()), b, n), tolerance * norm + 1e-12)
-      << name;
+void expect_close(const T& ours, const U& expected, const char* name) {
+  constexpr std::size_t kWidth = sizeof(T) / sizeof(float);
+  static_assert(sizeof(U) == kWidth * sizeof(double));
+  const Rows reference = rows_of<double>(std::vector{expected}, kWidth, 0, kWidth, name);
+  expect_rows_near(rows_of<float>(std::vector{ours}, kWidth, 0, kWidth, name), reference, reference,
+                   kSumTolerance);
 }
 
 TEST_P(Conformance, Gradients) {
   const auto& [name, gaussians, view] = scene();
   Rendering run(backend(), gaussians, view);
-  std::size_t n = static_cast<std::size_t>(view.camera.width_px) * view.camera.height_px;
-  // A smooth random gradient of every output.
-  Random random(99);
-  std::vector<float> dL_dcolor(3 * n), dL_dalpha(n), dL_ddepth(n);
-  for (auto* plane : {&dL_dcolor, &dL_dalpha, &dL_ddepth})
-    for (float& v : *plane) v = random.uniform(-1, 1);
-  bool with_depth = view.options.depth != DepthOutput::kNone;
-  FrameGradient dL_dframe;
-  dL_dframe.color.upload(*run.backend, dL_dcolor);
-  dL_dframe.alpha.upload(*run.backend, dL_dalpha);
-  if (with_depth) dL_dframe.depth.upload(*run.backend, dL_ddepth);
-
+  const Reference inputs = to_reference(gaussians, view);
+  const auto splats = reference_project(inputs);
+  const std::vector<char> alike =
+      pixels_decided_alike(inputs, splats, run.projection.splat.download(*run.backend), kUndecidedShare);
+  FrameGradient dL_dframe = gradient_where_alike(*run.backend, view, alike);
+  const Picture dL_dpicture = to_picture(*run.backend, dL_dframe);
   stipple::Gradients gradients;
   run.backward(view, std::move(dL_dframe), gradients);
 
-  Picture dL;
-  for (std::size_t i = 0; i < n; ++i) {
-    dL.channels.push_back(
-        {dL_dcolor[i], dL_dcolor[n + i], dL_dcolor[2 * n + i], with_depth ? dL_ddepth[i] : 0.0f});
-    dL.alpha.push_back(dL_dalpha[i]);
-  }
-  Reference inputs = to_reference(gaussians, view);
-  Vec3<double> unused(0, 0, 0);
-  auto dL_dsplat = reference_blend_backward(inputs, reference_project(inputs), dL, unused);
-  Reference g = reference_backward(inputs, dL);
-  Gaussians ours = download(*run.backend, gradients.sum.gaussians);
-  double tolerance = 1e-3;
-  expect_close(run.pass.dL_dsplat.splat.download(*run.backend), dL_dsplat, "splat", tolerance);
-  expect_close(ours.mean, g.mean, "mean", tolerance);
-  expect_close(ours.log_scale, g.log_scale, "log_scale", tolerance);
-  expect_close(ours.rotation, g.rotation, "rotation", tolerance);
-  expect_close(ours.logit_opacity, g.logit_opacity, "logit_opacity", tolerance);
-  expect_close(ours.sh, g.sh, "sh", tolerance);
-  expect_close(std::vector{gradients.background}, std::vector{g.background}, "background", tolerance);
-  expect_close(std::vector{gradients.camera.camera_from_world.rotation}, std::vector{g.camera.rotation},
-               "camera rotation", tolerance);
-  expect_close(std::vector{gradients.camera.camera_from_world.translation}, std::vector{g.camera.translation},
-               "camera translation", tolerance);
-  expect_close(std::vector{gradients.camera.focal_px}, std::vector{g.camera.focal_px}, "focal length",
-               tolerance);
-  expect_close(std::vector{gradients.camera.center_px}, std::vector{g.camera.center_px}, "principal point",
-               tolerance);
+  Reference g = zero_gradient_of(inputs);
+  const auto dL_dsplat = reference_blend_backward(inputs, splats, dL_dpicture, g.background);
+  for (std::size_t i = 0; i < splats.size(); ++i)
+    if (splats[i].footprint.opacity > 0) reference_project_backward(inputs, splats[i], i, dL_dsplat[i], g);
+
+  const auto splat_scale = splat_error_scale(inputs, splats, dL_dpicture);
+  const double tolerance = gradient_tolerance(backend());
+  expect_rows_near(splat_rows<float>(run.pass.dL_dsplat.splat.download(*run.backend)),
+                   splat_rows<double>(dL_dsplat), splat_rows<double>(splat_scale), tolerance);
+  expect_rows_near(parameter_rows<float>(download(*run.backend, gradients.sum.gaussians)),
+                   parameter_rows<double>(g), parameter_error_scale(inputs, splats, splat_scale), tolerance);
+
+  const RigidTransform& pose = gradients.camera.camera_from_world;
+  expect_close(gradients.background, g.background, "background");
+  expect_close(pose.rotation, g.camera.rotation, "camera rotation");
+  expect_close(pose.translation, g.camera.translation, "camera translation");
+  expect_close(gradients.camera.focal_px, g.camera.focal_px, "focal length");
+  expect_close(gradients.camera.center_px, g.camera.center_px, "principal point");
 }
 
 std::string case_name(const testing::TestParamInfo<std::tuple<std::string, int>>& c) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scenes, images and gradients computed by the original CUDA implementation, kept beside the repository and
-// not in it.
+// Scenes, images and gradients computed by the original CUDA implementation. The small ones are in
+// tests/data/fixtures; the large ones are kept beside the repository and not in it.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -18,12 +18,16 @@ inline const std::vector<std::string> kFixtures = {
     "one",       "ten",       "hundred",    "strict_1k", "strict_needles",
     "strict_6k", "sh0_white", "seed003_2k", "k5_sh3",    "close_and_behind"};
 
-// $STIPPLE_FIXTURES, or ../shared/fixtures beside the source tree; empty when there is none.
-inline std::filesystem::path fixtures_folder() {
+// Where a fixture is: in the repository, else in $STIPPLE_FIXTURES, or in ../shared/fixtures beside the
+// source tree. Empty when it is in none of them.
+inline std::filesystem::path fixture_path(const std::string& name) {
+  namespace fs = std::filesystem;
+  const fs::path source = STIPPLE_SOURCE_DIR;
   const char* given = std::getenv("STIPPLE_FIXTURES");
-  std::filesystem::path folder =
-      given ? std::filesystem::path(given) : std::filesystem::path(STIPPLE_SOURCE_DIR) / "../shared/fixtures";
-  return std::filesystem::is_directory(folder) ? folder : std::filesystem::path();
+  for (const fs::path& folder :
+       {source / "tests/data/fixtures", given ? fs::path(given) : source / "../shared/fixtures"})
+    if (const fs::path path = folder / (name + ".npz"); fs::exists(path)) return path;
+  return {};
 }
 
 struct Fixture {
@@ -46,7 +50,7 @@ inline std::vector<Vec4<double>> pixels_from_planes(const std::vector<double>& p
 }
 
 inline Fixture load_fixture(const std::string& name) {
-  NpzArrays a = load_npz(fixtures_folder() / (name + ".npz"));
+  NpzArrays a = load_npz(fixture_path(name));
   Fixture f;
   auto& s = f.scene;
   auto& g = f.gradient;

@@ -32,8 +32,8 @@ Tolerance tolerance_for(const std::string& name) {
 class Fixtures : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (fixtures_folder().empty())
-      GTEST_SKIP() << "no fixtures: set STIPPLE_FIXTURES to the folder with the original's outputs";
+    if (fixture_path(GetParam()).empty())
+      GTEST_SKIP() << "no such fixture: set STIPPLE_FIXTURES to the folder with the original's outputs";
   }
 };
 

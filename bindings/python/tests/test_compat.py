@@ -17,8 +17,13 @@ from stipple.compat.gsplat import rasterization  # noqa: E402
 from stipple.compat.inria import GaussianRasterizationSettings, GaussianRasterizer  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
-FIXTURES = Path(os.environ.get("STIPPLE_FIXTURES", ROOT.parent / "shared" / "fixtures"))
-NAMES = sorted(p.stem for p in FIXTURES.glob("*.npz")) or ["none"]
+# The small ones of the repository, and the large ones beside it.
+FOLDERS = (
+    ROOT / "tests" / "data" / "fixtures",
+    Path(os.environ.get("STIPPLE_FIXTURES", ROOT.parent / "shared" / "fixtures")),
+)
+FIXTURES = {path.stem: path for folder in reversed(FOLDERS) for path in sorted(folder.glob("*.npz"))}
+NAMES = sorted(FIXTURES)
 PARAMETERS = ("means", "scales", "quats", "opacities", "sh")
 
 

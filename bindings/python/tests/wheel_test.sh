@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# wheel_test.sh PYTHON SOURCE: `pip wheel` makes a wheel that works where the sources are not. Built with little
-# optimisation and without CUDA, since all that is asked is whether it comes together. 77 when Python lacks what that takes.
+# wheel_test.sh PYTHON SOURCE: `pip wheel` makes a wheel that works where the sources are not. Built without optimisation,
+# for one vector width and without CUDA, since all that is asked is whether it comes together. 77 when Python lacks what
+# that takes.
 set -euo pipefail
 python=$1 source=$2
 for package in pip setuptools wheel numpy; do
@@ -12,7 +13,8 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/source"
 (cd "$source" && cp -r CMakeLists.txt README.md LICENSE pyproject.toml setup.py cmake src bindings "$folder/source")
 cd "$folder"
-STIPPLE_CMAKE_ARGS="-DSTIPPLE_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug" \
+STIPPLE_CMAKE_ARGS="-DSTIPPLE_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
+  -DCMAKE_CXX_FLAGS=-DHWY_COMPILE_ONLY_STATIC" \
   "$python" -m pip wheel --no-build-isolation --no-deps --quiet -w "$folder" ./source
 "$python" -m pip install --quiet --no-deps --target "$folder/site" "$folder"/stipple-*.whl
 PYTHONPATH=$folder/site "$python" - "$folder" <<'PYTHON'

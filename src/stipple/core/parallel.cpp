@@ -56,13 +56,15 @@ int threads = 4;
 
 void parallel_ranges(std::size_t count, std::size_t grain,
                      const std::function<void(std::size_t, std::size_t)>& body) {
+  const std::size_t step = std::max<std::size_t>(grain, 1);
   std::atomic<std::size_t> next = 0;
   std::exception_ptr failure;
   std::mutex mutex;
   auto work = [&] {
     try {
-      for (std::size_t begin; (begin = next.fetch_add(grain)) < count;)
-        body(begin, std::min(count, begin + grain));
+      // Relaxed: an order between the ranges of two threads would hide their races from the sanitizer.
+      for (std::size_t begin; (begin = next.fetch_add(step, std::memory_order_relaxed)) < count;)
+        body(begin, std::min(count, begin + step));
     } catch (...) {
       std::lock_guard lock(mutex);
       failure = std::current_exception();

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several threads at work on one object, as its header allows. What they compute is checked here; that they
+// do not race is for the build with the thread sanitizer to find, in which these tests run too.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "stipple/core/error.h"
+#include "stipple/core/parallel.h"
+#include "stipple/scene/photo_cache.h"
+
+namespace stipple {
+namespace {
+
+// Runs work(0), ..., work(count - 1) at the same time, each on a thread of its own.
+template <class Work>
+void run_together(std::size_t count, const Work& work) {
+  std::barrier start(static_cast<std::ptrdiff_t>(count));
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < count; ++i)
+    threads.emplace_back([&, i] {
+      start.arrive_and_wait();
+      work(i);
+    });
+}
+
+std::vector<SceneView> views_of_4_pixels(std::size_t count) {
+  std::vector<SceneView> views(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    views[i].name = std::to_string(i);
+    views[i].camera.width_px = views[i].camera.height_px = 2;
+  }
+  return views;
+}
+
+constexpr std::size_t kPhotoBytes = 16;  // as photo_bytes() counts such a view
+constexpr std::size_t kBadView = 11;
+
+// A photo full of its view's number, decoded without any lock, as real ones are.
+Photo decode(const SceneView& view) {
+  const std::size_t number = std::stoul(view.name);
+  if (number == kBadView) throw Error("photo " + view.name + " is bad");
+  Photo photo{.width_px = 2, .height_px = 2, .rgb = {}, .weight = {}};
+  photo.rgb.assign(12, static_cast<std::uint8_t>(number));
+  photo.weight.assign(4, 255);
+  return photo;
+}
+
+void expect_photo_or_error(PhotoCache& cache, std::size_t view) {
+  try {
+    const std::shared_ptr<const Photo> photo = cache.get(view);
+    EXPECT_NE(view, kBadView);
+    for (const std::uint8_t byte : photo->rgb) EXPECT_EQ(byte, view);
+  } catch (const Error&) {
+    EXPECT_EQ(view, kBadView);
+  }
+}
+
+TEST(Threads, GetAndPrefetchPhotosWhileTheWorkerDecodes) {
+  constexpr std::size_t kViews = 16, kThreads = 4, kBudget = 5 * kPhotoBytes;
+  PhotoCache cache(views_of_4_pixels(kViews), kBudget, decode);
+  run_together(kThreads, [&](std::size_t thread) {
+    std::mt19937 random(static_cast<unsigned>(thread));
+    for (int i = 0; i < 300; ++i) {
+      const std::vector<std::size_t> next = {random() % kViews, random() % kViews, random() % kViews};
+      cache.prefetch(next);
+      for (const std::size_t view : next) expect_photo_or_error(cache, view);
+      EXPECT_LE(cache.size_bytes(), cache.peak_bytes());
+    }
+  });
+  // Every thread may be served one photo beyond the budget.
+  EXPECT_LE(cache.peak_bytes(), kBudget + kThreads * kPhotoBytes);
+}
+
+TEST(Threads, GetPhotosWhileAllAreLoaded) {
+  constexpr std::size_t kViews = 40;
+  PhotoCache cache(views_of_4_pixels(kViews), kViews * kPhotoBytes, decode);
+  std::size_t reports = 0;  // without a lock: progress is never called from two threads at a time
+  run_together(3, [&](std::size_t thread) {
+    if (thread == 0) cache.load_all([&](std::size_t, std::size_t) { ++reports; });
+    if (thread > 0)
+      for (std::size_t i = 0; i < kViews; ++i) expect_photo_or_error(cache, (i * 7 + thread) % kViews);
+  });
+  EXPECT_EQ(reports, kViews);
+}
+
+TEST(Threads, HaveParallelLoopsOfTheirOwn) {
+  run_together(3, [](std::size_t thread) {
+    for (int i = 0; i < 20; ++i) {
+      std::vector<std::size_t> values(1000, 0);
+      parallel_for(
+          values.size(), [&](std::size_t k) { values[k] = k + thread; }, 16);
+      for (std::size_t k = 0; k < values.size(); ++k) ASSERT_EQ(values[k], k + thread);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace stipple
