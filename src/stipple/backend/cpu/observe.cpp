@@ -2,9 +2,9 @@
 // observe: a view's gradients into the statistics that density control decides by.
 #include <atomic>
 #include <cassert>
-#include <cmath>
 
 #include "stipple/backend/cpu/cpu_backend.h"
+#include "stipple/backend/render_settings.h"
 #include "stipple/core/parallel.h"
 
 namespace stipple {
@@ -40,14 +40,13 @@ bool CpuBackend::observe(const Projection& projection, const SplatGradient& dL_d
   auto sum = host(statistics.sum);
   assert(sum.size() == splats.size());
   if (!all_finite(gradients)) return false;
-  const Vec2f half_size(0.5f * static_cast<float>(view.camera.width_px),
-                        0.5f * static_cast<float>(view.camera.height_px));
+  const Vec2f half_size = half_size_of(view.camera);
   parallel_for(
       splats.size(),
       [&](std::size_t i) {
         if (!(splats[i].splat.opacity > 0)) return;
-        const Vec2f g = (absolute.empty() ? gradients[i].mean_px : absolute[i]) * half_size;
-        sum[i] = sum[i] + Vec2f(std::sqrt(dot(g, g)), 1);
+        const Vec2f g = absolute.empty() ? gradients[i].mean_px : absolute[i];
+        sum[i] = sum[i] + Math<float>::density_observation(g, half_size);
       },
       kGrain);
   return true;

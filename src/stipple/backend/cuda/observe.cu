@@ -2,7 +2,7 @@
 // observe: a view's gradients into the statistics, unless one of them is not finite.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/gaussian_backward.cuh"
-#include "stipple/backend/cuda/observe.cuh"
+#include "stipple/backend/render_settings.h"
 
 namespace stipple {
 
@@ -19,7 +19,7 @@ __global__ void observe_kernel(const ProjectedSplat* splats, const Splat* gradie
                                Vec2f half_size, unsigned count, const StepStatus* status, Vec2f* sum) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= count || status->is_bad || !(splats[i].splat.opacity > 0)) return;
-  add_observation(absolute ? absolute[i] : gradient[i].mean_px, half_size, sum[i]);
+  sum[i] = sum[i] + M::density_observation(absolute ? absolute[i] : gradient[i].mean_px, half_size);
 }
 
 }  // namespace
