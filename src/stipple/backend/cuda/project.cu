@@ -43,7 +43,7 @@ __device__ void store(const Splat& s, const M::Footprint& f, float log2_opacity,
 }
 
 template <int kDegree>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 8)
     project_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings, int columns,
                    TileRows band, ProjectOutput out) {
   __shared__ CoefficientRows<kDegree> coefficients[kThreads / kWarp];
