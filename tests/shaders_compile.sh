@@ -51,8 +51,9 @@ body='
   GaussianForm form; form.has_covariance = x > 0.5; form.is_activated = x > 0.25;
   ActiveGaussian active_gaussian = activate(stored, form, 1.0);
   GaussianVjp gaussian = gaussian_vjp(active_gaussian, form, camera, settings, f.depth, splat_of(f, color, settings));
-  ViewBasis view = view_basis(2, stored.mean, camera);
-  Pinhole moved = gaussian_camera_vjp(placed, camera, gaussian.dL_dprojected, view_basis_vjp(2, view, view.basis));
+  ViewRay ray = view_ray(stored.mean, camera);
+  Pinhole moved = gaussian_camera_vjp(placed, camera, gaussian.dL_dprojected,
+      view_ray_vjp(2, ray, harmonic_basis(2, ray.direction)));
   FoldedSplat folded = fold(s.mean_px, s.conic, log2_of(s.opacity), log2_of(settings.alpha_max));
   SplatMoments moments = blend_moments(1.0, x, s, vec2(x), settings.alpha_max, pixel.channels, 0.5);
   float alpha_again = folded_exponent(folded, vec2(x)) < min_exponent ? 0.0 : folded.max_exponent;

@@ -2,7 +2,7 @@
 // One Gaussian from its stored parameters to a splat on the screen, and back: the other files' functions in a row.
 //
 //   stored --activate--> shape, placed, opacity --footprint--> footprint --splat_of--> splat
-//   mean   --view_basis--> basis;   color = color_from_harmonics(sum_k basis_k sh_k)
+//   mean   --view_ray--> direction --harmonic_basis--> basis;   color = color_from_harmonics(sum_k basis_k sh_k)
 //
 // The sum over coefficients stands between the two halves of the colour: every backend streams the coefficients from
 // its own memory, forward for the sum and backward for dL_dsh_k = basis_k dL_dsum and dL_dbasis_k = sh_k . dL_dsum.
@@ -29,7 +29,6 @@ struct ActiveGaussian {
 FN ActiveGaussian activate(StoredGaussian g, GaussianForm form, real scale_modifier) {
   ActiveGaussian a;
   a.placed.mean = g.mean;
-  a.opacity = form.is_activated ? g.logit_opacity : sigmoid(g.logit_opacity);
   if (form.has_covariance) {
     a.placed.covariance = unpack_covariance(g.covariance);
   } else {
@@ -37,6 +36,8 @@ FN ActiveGaussian activate(StoredGaussian g, GaussianForm form, real scale_modif
     a.shape.rotation = g.rotation;
     a.placed.covariance = covariance(a.shape);
   }
+  // Last, since vectors of Gaussians run short of registers above.
+  a.opacity = form.is_activated ? g.logit_opacity : sigmoid(g.logit_opacity);
   return a;
 }
 
@@ -86,7 +87,7 @@ FN Footprint splat_of_vjp(real depth, RenderSettings settings, Splat dL_dsplat) 
 }
 
 struct GaussianVjp {
-  StoredGaussian dL_dstored;  // without what the colour adds to the mean: view_basis_vjp's result
+  StoredGaussian dL_dstored;  // without what the colour adds to the mean: view_ray_vjp's result
   Projected dL_dprojected;    // to be passed on to gaussian_camera_vjp
 };
 
@@ -102,22 +103,21 @@ FN GaussianVjp gaussian_vjp(ActiveGaussian g, GaussianForm form, Pinhole camera,
   return result;
 }
 
-struct ViewBasis {   // what a Gaussian's colour takes from where it is seen
-  vec3 offset;       // from the camera's centre
+struct ViewRay {  // from the camera's centre to a Gaussian
+  vec3 offset;
   vec3 direction;
-  HarmonicBasis basis;
 };
 
-FN ViewBasis view_basis(int degree, vec3 mean, Pinhole camera) {
-  ViewBasis v;
+FN ViewRay view_ray(vec3 mean, Pinhole camera) {
+  ViewRay v;
   v.offset = view_offset(mean, camera);
   v.direction = view_direction(v.offset);
-  v.basis = harmonic_basis(degree, v.direction);
   return v;
 }
 
-// The gradient of the offset, which is also what the colour adds to that of the mean.
-FN vec3 view_basis_vjp(int degree, ViewBasis v, HarmonicBasis dL_dbasis) {
+// From the gradient of the basis for its direction to that of the offset, which is also what the colour adds to that
+// of the mean.
+FN vec3 view_ray_vjp(int degree, ViewRay v, HarmonicBasis dL_dbasis) {
   return view_direction_vjp(v.offset, harmonic_basis_vjp(degree, v.direction, dL_dbasis));
 }
 

@@ -43,7 +43,8 @@ typename Math<T>::Splat splat(const Inputs<T>& in, const Kind& kind) {
   auto settings = settings_of<T>(kind);
   auto active = Math<T>::activate(in.gaussian, form_of<T>(kind), settings.scale_modifier);
   auto footprint = Math<T>::footprint(active.placed, active.opacity, in.camera, settings);
-  auto basis = Math<T>::view_basis(kind.sh_degree, in.gaussian.mean, in.camera).basis;
+  auto basis =
+      Math<T>::harmonic_basis(kind.sh_degree, Math<T>::view_ray(in.gaussian.mean, in.camera).direction);
   Vec3<T> sum(T(0), T(0), T(0));
   for (int k = 0; k < Math<T>::harmonic_count(kind.sh_degree); ++k) sum = sum + in.sh[k] * basis.b[k];
   return Math<T>::splat_of(footprint, Math<T>::color_from_harmonics(sum), settings);
@@ -56,15 +57,16 @@ Inputs<double> splat_vjp(const Inputs<double>& in, const Kind& kind, const M::Sp
   auto vjp = M::gaussian_vjp(active, kind.form, in.camera, settings, footprint.depth, dL_dsplat);
 
   Vec4<double> seen = splat(in, kind).channels, d = dL_dsplat.channels;
-  auto view = M::view_basis(kind.sh_degree, in.gaussian.mean, in.camera);
+  auto ray = M::view_ray(in.gaussian.mean, in.camera);
+  auto basis = M::harmonic_basis(kind.sh_degree, ray.direction);
   Vec3<double> dL_dsum = M::color_from_harmonics_vjp({seen.x, seen.y, seen.z}, {d.x, d.y, d.z});
   Inputs<double> g{};
   M::HarmonicBasis dL_dbasis{};
   for (int k = 0; k < M::harmonic_count(kind.sh_degree); ++k) {
-    g.sh[k] = dL_dsum * view.basis.b[k];
+    g.sh[k] = dL_dsum * basis.b[k];
     dL_dbasis.b[k] = dot(in.sh[k], dL_dsum);
   }
-  Vec3<double> dL_doffset = M::view_basis_vjp(kind.sh_degree, view, dL_dbasis);
+  Vec3<double> dL_doffset = M::view_ray_vjp(kind.sh_degree, ray, dL_dbasis);
   g.gaussian = vjp.dL_dstored;
   g.gaussian.mean = g.gaussian.mean + dL_doffset;
   g.camera = M::gaussian_camera_vjp(active.placed, in.camera, vjp.dL_dprojected, dL_doffset);

@@ -44,7 +44,8 @@ struct ReferencePicture {
 // One Gaussian on its way to the screen, with what the way back needs.
 template <class T>
 struct ReferenceSplat : Math<T>::ActiveGaussian {
-  typename Math<T>::ViewBasis view;
+  typename Math<T>::ViewRay ray;
+  typename Math<T>::HarmonicBasis basis;
   Vec3<T> sh_sum;
   typename Math<T>::Footprint footprint;
   typename Math<T>::Splat splat;
@@ -87,8 +88,9 @@ ReferenceSplat<T> reference_project(const ReferenceScene<T>& scene, std::size_t 
 
   Vec3<T> color;
   if (scene.color.empty()) {
-    s.view = M::view_basis(scene.sh_degree, scene.mean[i], scene.camera);
-    s.sh_sum = harmonics_sum(scene, i, s.view.basis);
+    s.ray = M::view_ray(scene.mean[i], scene.camera);
+    s.basis = M::harmonic_basis(scene.sh_degree, s.ray.direction);
+    s.sh_sum = harmonics_sum(scene, i, s.basis);
     color = M::color_from_harmonics(s.sh_sum);
   } else {
     color = scene.color[i];
@@ -244,10 +246,10 @@ Vec3<T> reference_color_backward(const ReferenceScene<T>& scene, const Reference
   typename M::HarmonicBasis dL_dbasis;
   for (T& b : dL_dbasis.b) b = T(0);
   for (std::size_t k = 0; k < scene.sh_count(); ++k) {
-    g.sh[i * scene.sh_count() + k] = dL_dsum * s.view.basis.b[k];
+    g.sh[i * scene.sh_count() + k] = dL_dsum * s.basis.b[k];
     dL_dbasis.b[k] = dot(scene.sh[i * scene.sh_count() + k], dL_dsum);
   }
-  return M::view_basis_vjp(scene.sh_degree, s.view, dL_dbasis);
+  return M::view_ray_vjp(scene.sh_degree, s.ray, dL_dbasis);
 }
 
 template <class T>

@@ -32,7 +32,8 @@ void shade(const GaussianGroup& g, int first, const ML::Pinhole& camera, const V
            ProjectedSplat* out) {
   BasisTable table;
   if (!g.color)
-    store_basis(ML::view_basis(g.sh_degree, mean, camera).basis, static_cast<int>(g.sh_count), table);
+    store_basis(ML::harmonic_basis(g.sh_degree, ML::view_ray(mean, camera).direction),
+                static_cast<int>(g.sh_count), table);
   for (int lane = 0; lane < kLanes; ++lane) {
     if (out[lane].splat.opacity == 0) continue;
     Vec3f color;
@@ -61,17 +62,16 @@ void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& 
     }
     // One row a field, in the order of ProjectedSplat's floats.
     const Lanes zero(0);
-    const ML::Splat s = ML::splat_of(f, {zero, zero, zero}, settings);  // shade() has the colour
-    const Lanes fields[16] = {s.mean_px.x,
-                              s.mean_px.y,
-                              s.conic.x,
-                              s.conic.y,
-                              s.conic.z,
-                              s.opacity,
-                              s.channels.x,
-                              s.channels.y,
-                              s.channels.z,
-                              s.channels.w,
+    const Lanes fields[16] = {f.mean_px.x,
+                              f.mean_px.y,
+                              f.conic.x,
+                              f.conic.y,
+                              f.conic.z,
+                              f.opacity,
+                              zero,
+                              zero,
+                              zero,
+                              ML::depth_channel(f.depth, settings.inverse_depth),
                               f.depth,
                               f.half_extent_px.x,
                               f.half_extent_px.y,

@@ -71,9 +71,9 @@ Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole&
     return none;
   }
   // A Gaussian that is not drawn may be anywhere, but its gradient must be 0.
-  const ML::ViewBasis view = ML::view_basis(g.sh_degree, select(is_drawn, mean, none), camera);
+  const ML::ViewRay ray = ML::view_ray(select(is_drawn, mean, none), camera);
   BasisTable basis;
-  store_basis(view.basis, static_cast<int>(n), basis);
+  store_basis(ML::harmonic_basis(g.sh_degree, ray.direction), static_cast<int>(n), basis);
   const Vec3<Lanes> dL_dsum = select(is_drawn, ML::color_from_harmonics_vjp(color, dL_dcolor), none);
   alignas(64) float channel[3][kLanes];
   store(dL_dsum.x, channel[0]);
@@ -87,7 +87,7 @@ Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole&
   ML::HarmonicBasis dL_dlanes;
   load_transposed(dL_dbasis.b[0], dL_dlanes.b);
   for (std::size_t k = n; k < 16; ++k) dL_dlanes.b[k] = zero;
-  return ML::view_basis_vjp(g.sh_degree, view, dL_dlanes);
+  return ML::view_ray_vjp(g.sh_degree, ray, dL_dlanes);
 }
 
 HWY_INLINE void store_covariance(const ML::PackedCovariance& c, LaneMask is_drawn, float* to) {
@@ -136,15 +136,14 @@ void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::
     const ML::ActiveGaussian in = ML::activate(load_gaussians(g, first), form, settings.scale_modifier);
     const ML::GaussianVjp vjp = ML::gaussian_vjp(in, form, camera, settings, d.depth, d.dL_dsplat);
     const ML::StoredGaussian& dL = vjp.dL_dstored;
-    const Vec4<Lanes> c = d.dL_dsplat.channels;
-    const Vec3<Lanes> dL_doffset =
-        color_backward(g, first, camera, in.placed.mean, d.color, {c.x, c.y, c.z}, d.is_drawn, out);
-
-    store3(select(d.is_drawn, dL.mean + dL_doffset, none), out.mean + 3 * first);
     store3(select(d.is_drawn, dL.log_scale, none), out.log_scale + 3 * first);
     store4(select(d.is_drawn, dL.rotation, none4), out.rotation + 4 * first);
     store(select(d.is_drawn, dL.logit_opacity, zero), out.logit_opacity + first);
     if (g.covariance) store_covariance(dL.covariance, d.is_drawn, out.covariance + 6 * first);
+    const Vec4<Lanes> c = d.dL_dsplat.channels;
+    const Vec3<Lanes> dL_doffset =
+        color_backward(g, first, camera, in.placed.mean, d.color, {c.x, c.y, c.z}, d.is_drawn, out);
+    store3(select(d.is_drawn, dL.mean + dL_doffset, none), out.mean + 3 * first);
     if (dL_dcamera)
       add_camera(ML::gaussian_camera_vjp(in.placed, camera, vjp.dL_dprojected, dL_doffset), d.is_drawn,
                  dL_dcamera);

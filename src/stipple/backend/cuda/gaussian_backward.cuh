@@ -58,15 +58,15 @@ __device__ GaussianGradient gaussian_backward(const GaussianPointers& g, const M
   if (g.color) {
     out.color = dL_dcolor;
   } else {
-    const M::ViewBasis view = M::view_basis(kDegree, in.placed.mean, camera);
-    basis = view.basis;
+    const M::ViewRay ray = M::view_ray(in.placed.mean, camera);
+    basis = M::harmonic_basis(kDegree, ray.direction);
     out.sh_sum = M::color_from_harmonics_vjp(seen.color, dL_dcolor);
     const auto row = rows.own();
     M::HarmonicBasis dL_dbasis;
 #pragma unroll
     for (int k = 0; k < 16; ++k)
       dL_dbasis.b[k] = k < rows.kCount ? dot(row[k < rows.kCount ? k : 0], out.sh_sum) : 0.0f;
-    dL_doffset = M::view_basis_vjp(kDegree, view, dL_dbasis);
+    dL_doffset = M::view_ray_vjp(kDegree, ray, dL_dbasis);
   }
   out.stored = vjp.dL_dstored;
   out.stored.mean = out.stored.mean + dL_doffset;

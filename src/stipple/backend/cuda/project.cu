@@ -26,7 +26,7 @@ __device__ Vec3f shade(const GaussianPointers& g, unsigned i, Vec3f mean, const 
   const std::size_t first = i - lane_index();
   mine.load(g.sh + first * mine.kFloats, __ballot_sync(kAllLanes, is_drawn));
   if (!is_drawn) return {0, 0, 0};
-  const M::HarmonicBasis basis = M::view_basis(kDegree, mean, camera).basis;
+  const M::HarmonicBasis basis = M::harmonic_basis(kDegree, M::view_ray(mean, camera).direction);
   const auto row = mine.own();
   Vec3f sum(0, 0, 0);
 #pragma unroll
