@@ -83,7 +83,7 @@ template <class T>
 ReferenceSplat<T> reference_project(const ReferenceScene<T>& scene, std::size_t i) {
   using M = Math<T>;
   ReferenceSplat<T> s{
-      M::activate(stored(scene, i), form_of(scene), scene.settings.scale_modifier), {}, {}, {}, {}};
+      M::activate(stored(scene, i), form_of(scene), scene.settings.scale_modifier), {}, {}, {}, {}, {}};
   s.footprint = M::footprint(s.placed, s.opacity, scene.camera, scene.settings);
 
   Vec3<T> color;
