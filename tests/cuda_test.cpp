@@ -9,6 +9,7 @@
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/io/test_folder.h"
 #include "tests/backend_run.h"
+#include "tests/borrowed_memory.h"
 #include "tests/conformance_scenes.h"
 
 namespace stipple {
@@ -147,6 +148,54 @@ TEST_F(CudaTest, TwoBackendsDoNotDisturbEachOther) {
   other.join();
   expect_same(trained(a, state_a, result_a), expected);
   expect_same(trained(b, state_b, result_b), expected);
+}
+
+// Memory of the GPU that somebody else allocated, with bytes around each block that must stay as they are.
+class CanaryBlocks {
+ public:
+  CanaryBlocks() = default;
+  CanaryBlocks(const CanaryBlocks&) = delete;
+  CanaryBlocks& operator=(const CanaryBlocks&) = delete;
+  ~CanaryBlocks() {
+    for (const Block& b : blocks_) cudaFree(b.start);
+  }
+  void* allocate(std::size_t bytes) {
+    Block b{nullptr, bytes};
+    check(cudaMalloc(&b.start, bytes + 2 * kAround), "allocate memory");
+    check(cudaMemset(b.start, kCanary, bytes + 2 * kAround), "set memory");
+    check(cudaDeviceSynchronize(), "wait");
+    blocks_.push_back(b);
+    return static_cast<std::byte*>(b.start) + kAround;
+  }
+  void expect_intact() const {
+    ASSERT_FALSE(blocks_.empty());
+    for (const Block& b : blocks_) {
+      std::vector<std::uint8_t> all(b.bytes + 2 * kAround);
+      check(cudaMemcpy(all.data(), b.start, all.size(), cudaMemcpyDeviceToHost), "download");
+      for (std::size_t i = 0; i < kAround; ++i) {
+        ASSERT_EQ(all[i], kCanary) << b.bytes;
+        ASSERT_EQ(all[all.size() - 1 - i], kCanary) << b.bytes;
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kAround = 4096;
+  static constexpr std::uint8_t kCanary = 0xa5;
+  struct Block {
+    void* start;
+    std::size_t bytes;
+  };
+  std::vector<Block> blocks_;
+};
+
+TEST_F(CudaTest, NoStageLeavesBorrowedMemory) {
+  for (const std::size_t count : {1, 31, 32, 33, 203}) {
+    SCOPED_TRACE(count);
+    CanaryBlocks blocks;
+    expect_stages_stay_within_borrowed_memory("cuda_deterministic", count, blocks);
+    blocks.expect_intact();
+  }
 }
 
 TEST_F(CudaTest, ADeviceThatIsNotThereIsRefused) {

@@ -45,6 +45,20 @@ body='
   float alpha = alpha_at(s, vec2(x), settings.alpha_max);
   if (is_drawable_color(color) && !finishes_pixel(pixel.transmittance, alpha)) pixel = blend(pixel, s, alpha);
   Splat g = blend_vjp(1.0, x, s, vec2(x), settings.alpha_max, pixel.channels, 0.5);
+  StoredGaussian stored;
+  stored.mean = vec3(x); stored.log_scale = vec3(x); stored.rotation = vec4(1.0, x, x, x); stored.logit_opacity = x;
+  stored.covariance = packed;
+  GaussianForm form; form.has_covariance = x > 0.5; form.is_activated = x > 0.25;
+  ActiveGaussian active_gaussian = activate(stored, form, 1.0);
+  GaussianVjp gaussian = gaussian_vjp(active_gaussian, form, camera, settings, f.depth, splat_of(f, color, settings));
+  ViewRay ray = view_ray(stored.mean, camera);
+  Pinhole moved = gaussian_camera_vjp(placed, camera, gaussian.dL_dprojected,
+      view_ray_vjp(2, ray, harmonic_basis(2, ray.direction)));
+  FoldedSplat folded = fold(s.mean_px, s.conic, log2_of(s.opacity), log2_of(settings.alpha_max));
+  SplatMoments moments = blend_moments(1.0, x, s, vec2(x), settings.alpha_max, pixel.channels, 0.5);
+  float alpha_again = folded_exponent(folded, vec2(x)) < min_exponent ? 0.0 : folded.max_exponent;
+  uint words = uint(x);
+  vec3 noisy = perturbed_mean(vec3(x), vec3(x), vec4(1.0, x, x, x), x, 0.1, words, words ^ 1u, 3u);
   TileRange columns = tile_columns(f, splat_tau(log2_of(f.opacity)), tile_rows(f, 9).begin, 9);
   WindowMeans m; m.x = x; m.y = x; m.xx = x; m.yy = x; m.xy = ssim_window_weight(1);
   AdamRule rule; rule.rate = 0.1; rule.beta1 = 0.9; rule.beta2 = 0.999; rule.epsilon = 1e-8;
@@ -54,7 +68,10 @@ body='
       dL_dcamera.focal_px.x + view_offset_camera_vjp(camera, dL_dv).translation.x + sigmoid_vjp(x, d.dL_dopacity) +
       color_from_harmonics_vjp(color, color).x + depth_channel_vjp(f.depth, true, x) + g.mean_px.x +
       float(columns.end + harmonic_count(2)) + ssim(m) + ssim_vjp(m, 1.0).xy + absolute_difference(x, 0.5) +
-      absolute_difference_vjp(x, 0.5, 1.0) + adam(p, x, rule).value;
+      absolute_difference_vjp(x, 0.5, 1.0) + adam(p, x, rule).value +
+      gaussian.dL_dstored.mean.x + gaussian.dL_dstored.covariance.xy + moved.translation.x + alpha_again +
+      unfold_conic(folded.curve).x + splat_gradient(s.conic, s.opacity, moments).opacity + noisy.x +
+      density_observation(g.mean_px, vec2(x)).x;
 '
 { echo '#version 460'; maths
   echo 'layout(local_size_x = 1) in; layout(set = 0, binding = 0) buffer Data { float data[]; };'

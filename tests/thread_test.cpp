@@ -10,9 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include "stipple/backend/render.h"
 #include "stipple/core/error.h"
+#include "stipple/core/fair_mutex.h"
 #include "stipple/core/parallel.h"
 #include "stipple/scene/photo_cache.h"
+#include "tests/backend_run.h"
+#include "tests/conformance_scenes.h"
 
 namespace stipple {
 namespace {
@@ -96,6 +100,65 @@ TEST(Threads, HaveParallelLoopsOfTheirOwn) {
       parallel_for(
           values.size(), [&](std::size_t k) { values[k] = k + thread; }, 16);
       for (std::size_t k = 0; k < values.size(); ++k) ASSERT_EQ(values[k], k + thread);
+    }
+  });
+}
+
+// Each with a pass of its own on one backend: two render a model that nobody changes, two train.
+TEST(Threads, DrawAndTrainWithPassesOfTheirOwnOnOneBackend) {
+  const auto backend = make_backend("cpu");
+  const Gaussians g = random_cloud(600, 1, 130);
+  const DeviceGaussians model = upload(*backend, g);
+  const View view{looking_down_z(70, 50, 60), {.depth = DepthOutput::kExpected}};
+  LossTarget target;
+  target.color.upload(*backend, random_picture(view.camera, 131));
+  const auto picture = [&] {
+    Pass pass;
+    return render(*backend, model, view, pass).color.values;
+  };
+  const auto trained = [&] {
+    TrainState state = make_train_state(*backend, g);
+    TrainBuffers buffers;
+    TrainStep step;
+    step.adam = kTestRates;
+    step.noise = 1e-3f;
+    const std::vector<TrainView> twice(2, TrainView{view, &target});
+    for (int i = 0; i < 3; ++i) backend->train_step(state, twice, step, buffers);
+    return download(*backend, state.gaussians);
+  };
+  const std::vector<float> expected_picture = picture();
+  const Gaussians expected = trained();
+  run_together(4, [&](std::size_t thread) {
+    for (int i = 0; i < 2; ++i) {
+      if (thread < 2)
+        EXPECT_EQ(picture(), expected_picture);
+      else
+        EXPECT_TRUE(same_bits(trained(), expected));
+    }
+  });
+}
+
+// One trains, and another looks at its model between the steps.
+TEST(Threads, LookAtAModelWhileItIsTrained) {
+  const auto backend = make_backend("cpu");
+  const Gaussians g = random_cloud(400, 1, 132);
+  View view{looking_down_z(48, 40, 40), {}};
+  view.id = 0;
+  LossTarget target;
+  target.color.upload(*backend, random_picture(view.camera, 133));
+  TrainState state = make_train_state(*backend, g);
+  FairMutex mutex;
+  run_together(3, [&](std::size_t thread) {
+    Pass pass;
+    TrainBuffers buffers;
+    TrainStep step;
+    step.adam = kTestRates;
+    for (int i = 0; i < 8; ++i) {
+      const std::lock_guard lock(mutex);
+      if (thread == 0)
+        step_on(*backend, state, view, target, step, buffers);
+      else
+        EXPECT_EQ(render(*backend, state.gaussians, view, pass).color.values.size(), 3u * 48 * 40);
     }
   });
 }

@@ -261,6 +261,60 @@ def test_extreme_opacities_have_finite_gradients(device, opacity):
         assert relative_error(leaves[3].grad, exact[3].grad) < (1e-3 if opacity == 1 else 1e-4)
 
 
+def test_gradcheck_of_features():
+    """Of the features, and of everything else by them alone."""
+    leaves = inputs()
+    features = torch.randn(12, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(5), requires_grad=True)
+    weight = torch.randn(20, 24, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(6))
+
+    def value(features, *leaves):
+        return (draw(leaves, backend="reference", features=features).features * weight).sum()
+
+    assert torch.autograd.gradcheck(value, (features, *leaves), eps=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 7, 32])
+def test_features_are_the_references(device, count):
+    generator = torch.Generator().manual_seed(count)
+    values = torch.randn(12, count, generator=generator)
+    weight = torch.randn(20, 24, count, generator=generator)
+    found = []
+    for kind, where, backend in ((torch.float64, "cpu", "reference"), (torch.float32, device, None)):
+        leaves = inputs(dtype=kind, device=where)
+        features = values.to(kind).to(where).requires_grad_()
+        result = draw(leaves, backend=backend, features=features)
+        assert result.features.shape == (20, 24, count) and len(result) == 4
+        (result.features * weight.to(result.features)).sum().backward()
+        found.append([result.features, features.grad] + [leaf.grad for leaf in leaves[:4]])
+    for ours, expected in zip(found[1], found[0]):
+        assert relative_error(ours, expected) < 1e-4
+
+
+def test_features_add_to_the_gradients_of_the_picture(device):
+    features = torch.randn(12, 6, device=device, generator=torch.Generator(device).manual_seed(1))
+    grads = []
+    for of_picture, of_features in ((1, 1), (1, 0), (0, 1)):
+        leaves = inputs(dtype=torch.float32, device=device)
+        result = draw(leaves, features=features)
+        (of_picture * result.color.sum() + of_features * (result.features**2).sum()).backward()
+        grads.append(leaves[0].grad)
+    assert relative_error(grads[0], grads[1] + grads[2]) < 1e-4
+    leaves = inputs(dtype=torch.float32, device=device)
+    assert torch.equal(draw(leaves, features=features).color, draw(leaves).color)
+    assert draw(leaves).features is None
+
+
+def test_features_of_several_cameras(device):
+    leaves = inputs(dtype=torch.float32, device=device)
+    pose, K = leaves[5], leaves[6]
+    features = torch.randn(12, 5, device=device, requires_grad=True)
+    both = st.rasterize(*leaves[:5], torch.stack([pose, pose]), K, 24, 20, features=features)
+    assert both.features.shape == (2, 20, 24, 5)
+    assert torch.equal(both.features[0], both.features[1])
+    both.features.sum().backward()
+    assert features.grad.shape == (12, 5) and torch.any(features.grad != 0)
+
+
 def test_means2d_of_ones_own(device):
     leaves = inputs(20, 1, torch.float32, device=device)
     mine = torch.zeros(20, 2, device=device, requires_grad=True)

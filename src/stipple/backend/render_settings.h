@@ -16,4 +16,9 @@ inline Math<float>::RenderSettings render_settings(const RenderOptions& options)
   return s;
 }
 
+// As density_observation() takes it.
+inline Vec2f half_size_of(const Camera& camera) {
+  return {0.5f * static_cast<float>(camera.width_px), 0.5f * static_cast<float>(camera.height_px)};
+}
+
 }  // namespace stipple

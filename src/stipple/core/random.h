@@ -5,12 +5,10 @@
 #include <cmath>
 #include <cstdint>
 
-#include "stipple/math/host_device.h"
-
 namespace stipple {
 
 // Steele et al., "Fast splittable pseudorandom number generators", 2014: the finaliser of SplitMix64.
-STIPPLE_HD inline std::uint64_t hash_bits(std::uint64_t x) {
+inline std::uint64_t hash_bits(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
@@ -18,10 +16,10 @@ STIPPLE_HD inline std::uint64_t hash_bits(std::uint64_t x) {
 
 class Random {
  public:
-  STIPPLE_HD explicit Random(std::uint64_t seed, std::uint64_t counter = 0)
+  explicit Random(std::uint64_t seed, std::uint64_t counter = 0)
       : seed_(hash_bits(seed + kStep)), counter_(counter) {}
 
-  STIPPLE_HD std::uint64_t bits() { return hash_bits(seed_ + ++counter_ * kStep); }
+  std::uint64_t bits() { return hash_bits(seed_ + ++counter_ * kStep); }
 
   float uniform() { return static_cast<float>(bits() >> 40) * 0x1p-24f; }  // [0, 1)
   float uniform(float low, float high) { return low + (high - low) * uniform(); }
@@ -31,7 +29,7 @@ class Random {
   }
 
   // Standard normal, by Box and Muller in double: libraries that differ in a last bit agree after rounding.
-  STIPPLE_HD float normal() {
+  float normal() {
     double radius = std::sqrt(-2 * std::log((static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53));
     double angle = 6.283185307179586 * (static_cast<double>(bits() >> 11) * 0x1p-53);
     return static_cast<float>(radius * std::cos(angle));

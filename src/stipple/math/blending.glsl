@@ -59,25 +59,86 @@ FN Pixel blend(Pixel front, Splat s, real alpha) {
   return result;
 }
 
-// Gradient of the picture with respect to one splat at one pixel where its alpha is not 0.
+// The same alpha as a power of 2, the way kernels evaluate it: log2(e) is folded into the conic and log2(o) into the
+// constant, so that with d = pixel centre - mean
+//
+//   alpha = 2^y,   y = log2 o + a d.x^2 + b d.x d.y + c d.y^2,   (a, b, c) = -log2(e) (Q.xx / 2, Q.xy, Q.yy / 2)
+//
+// A splat is skipped where y < log2(1/255): one compare, before any exponential. alpha is clamped by clamping y: to
+// log2(alpha_max), and to log2 o, which y exceeds only by rounding, though far from a long needle's mean by any amount.
+
+CONST(real, min_exponent, -7.994353436858858)  // log2(1/255)
+
+struct FoldedSplat {
+  vec2 mean_px;
+  vec3 curve;  // (a, b, c)
+  real log2_opacity;
+  real max_exponent;
+};
+
+FN vec3 fold_conic(vec3 conic) {
+  return vec3(real(-0.5) * log2_e * conic.x, -log2_e * conic.y, real(-0.5) * log2_e * conic.z);
+}
+
+FN vec3 unfold_conic(vec3 curve) {
+  return vec3(real(-2) * ln_2 * curve.x, -ln_2 * curve.y, real(-2) * ln_2 * curve.z);
+}
+
+// Of a splat whose log2_opacity is known; log2_alpha_max is that of alpha_max.
+FN FoldedSplat fold(vec2 mean_px, vec3 conic, real log2_opacity, real log2_alpha_max) {
+  FoldedSplat s;
+  s.mean_px = mean_px;
+  s.curve = fold_conic(conic);
+  s.log2_opacity = log2_opacity;
+  s.max_exponent = min(log2_opacity, log2_alpha_max);
+  return s;
+}
+
+FN real folded_exponent(FoldedSplat s, vec2 pixel) {  // y
+  vec2 d = pixel - s.mean_px;
+  return s.log2_opacity + s.curve.x * d.x * d.x + s.curve.y * d.x * d.y + s.curve.z * d.y * d.y;
+}
+
+// What the pixels' shares in a splat's gradient have in common is left out of their sums. With q = alpha dL_dalpha,
+// where alpha is not clamped, and d = pixel centre - mean, these are sums over pixels of q times powers of d.
+struct SplatMoments {
+  real q;
+  vec2 qd;   // q d
+  vec3 qdd;  // q (d.x^2, d.x d.y, d.y^2)
+  vec4 channels;
+};
+
+// The conic multiplied in, once for all pixels.
+FN Splat splat_gradient(vec3 conic, real opacity, SplatMoments sum) {
+  Splat g;
+  g.mean_px = vec2(conic.x * sum.qd.x + conic.y * sum.qd.y, conic.y * sum.qd.x + conic.z * sum.qd.y);
+  g.conic = vec3(real(-0.5) * sum.qdd.x, -sum.qdd.y, real(-0.5) * sum.qdd.z);
+  g.opacity = sum.q / opacity;
+  g.channels = sum.channels;
+  return g;
+}
+
+// The share of one pixel in the picture's gradient with respect to one splat, where its alpha is not 0.
 //   front          transmittance in front of the splat
 //   behind         everything behind it, the background included, already weighted by its transmittance and
 //                  dotted with the gradients: sum_j p_j alpha_j T_j + T_final (background . dL_dchannels)
 //   dL_dchannels   and dL_dalpha: of the picture's outputs at this pixel; p = channels . dL_dchannels + dL_dalpha
-FN Splat blend_vjp(real front, real behind, Splat s, vec2 pixel, real alpha_max, vec4 dL_dchannels, real dL_dalpha) {
+FN SplatMoments blend_moments(real front, real behind, Splat s, vec2 pixel, real alpha_max, vec4 dL_dchannels,
+                              real dL_dalpha) {
   real alpha = alpha_at(s, pixel, alpha_max);
   real p = dot(s.channels, dL_dchannels) + dL_dalpha;
   real dL_dthis_alpha = p * front - behind / (real(1) - alpha);
+  vec2 d = pixel - s.mean_px;
 
-  // A clamped alpha is the constant alpha_max.
-  dL_dthis_alpha = select(unclamped_alpha(s, pixel) < alpha_max, dL_dthis_alpha, real(0));
-  real dL_dsigma = -alpha * dL_dthis_alpha;
-  vec2 d = s.mean_px - pixel;
+  SplatMoments m;
+  m.q = select(unclamped_alpha(s, pixel) < alpha_max, alpha * dL_dthis_alpha, real(0));  // a clamped alpha is constant
+  m.qd = d * m.q;
+  m.qdd = vec3(d.x * d.x, d.x * d.y, d.y * d.y) * m.q;
+  m.channels = dL_dchannels * (alpha * front);
+  return m;
+}
 
-  Splat g;
-  g.channels = dL_dchannels * (alpha * front);
-  g.opacity = exp(-falloff_exponent(s, pixel)) * dL_dthis_alpha;
-  g.conic = vec3(real(0.5) * d.x * d.x, d.x * d.y, real(0.5) * d.y * d.y) * dL_dsigma;
-  g.mean_px = vec2(s.conic.x * d.x + s.conic.y * d.y, s.conic.y * d.x + s.conic.z * d.y) * dL_dsigma;
-  return g;
+FN Splat blend_vjp(real front, real behind, Splat s, vec2 pixel, real alpha_max, vec4 dL_dchannels, real dL_dalpha) {
+  return splat_gradient(s.conic, s.opacity,
+                        blend_moments(front, behind, s, pixel, alpha_max, dL_dchannels, dL_dalpha));
 }

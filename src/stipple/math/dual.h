@@ -49,6 +49,8 @@ struct Dual {
     return chain(a, e, e);
   }
   friend Dual log(const Dual& a) { return chain(a, std::log(a.value), 1 / a.value); }
+  friend Dual cos(const Dual& a) { return chain(a, std::cos(a.value), -std::sin(a.value)); }
+  friend Dual sin(const Dual& a) { return chain(a, std::sin(a.value), std::cos(a.value)); }
   friend Dual abs(const Dual& a) { return a.value < 0 ? chain(a, -a.value, -1) : a; }
   friend Dual floor(const Dual& a) { return Dual(std::floor(a.value)); }
   friend constexpr Dual select(bool condition, const Dual& a, const Dual& b) { return condition ? a : b; }

@@ -25,7 +25,10 @@ FN real splat_tau(real log2_opacity) {
   return real(1.3862943611198906) * log2_opacity + real(11.082527090316852) + tau_slack;  // 2 ln 2, 2 ln 255
 }
 
-FN real log2_of(real x) { return log(x) * real(1.4426950408889634); }
+CONST(real, log2_e, 1.4426950408889634)
+CONST(real, ln_2, 0.6931471805599453)
+
+FN real log2_of(real x) { return log(x) * log2_e; }
 
 struct Conic {
   vec3 conic;         // (xx, xy, yy), 1 / px^2

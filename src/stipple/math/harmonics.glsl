@@ -114,8 +114,8 @@ FN vec3 color_from_harmonics(vec3 sum) {  // sum_k basis_k sh_k
   return vec3(max(sum.x + real(0.5), real(0)), max(sum.y + real(0.5), real(0)), max(sum.z + real(0.5), real(0)));
 }
 
-FN vec3 color_from_harmonics_vjp(vec3 sum, vec3 dL_dcolor) {
-  return vec3(select(sum.x + real(0.5) > real(0), dL_dcolor.x, real(0)),
-              select(sum.y + real(0.5) > real(0), dL_dcolor.y, real(0)),
-              select(sum.z + real(0.5) > real(0), dL_dcolor.z, real(0)));
+// From the colour itself: where the sum was clamped, and only there, it is 0.
+FN vec3 color_from_harmonics_vjp(vec3 color, vec3 dL_dcolor) {
+  return vec3(select(color.x > real(0), dL_dcolor.x, real(0)), select(color.y > real(0), dL_dcolor.y, real(0)),
+              select(color.z > real(0), dL_dcolor.z, real(0)));
 }

@@ -8,6 +8,8 @@
 // that GLSL reserves. A branch on data is select(condition, a, b), both sides evaluated, so that one source
 // also serves vectors of Gaussians; `if` is for what is the same for all, such as the degree. A branch that
 // changes a derivative is written so that the VJP can repeat its condition.
+#include <cstdint>
+
 #include "stipple/math/vec.h"
 
 namespace stipple {

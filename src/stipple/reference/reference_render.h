@@ -43,20 +43,36 @@ struct ReferencePicture {
 
 // One Gaussian on its way to the screen, with what the way back needs.
 template <class T>
-struct ReferenceSplat {
-  typename Math<T>::Shape shape;
-  typename Math<T>::Placed placed;
-  T opacity;
-  Vec3<T> view_offset;
+struct ReferenceSplat : Math<T>::ActiveGaussian {
+  typename Math<T>::ViewRay ray;
+  typename Math<T>::HarmonicBasis basis;
   Vec3<T> sh_sum;
   typename Math<T>::Footprint footprint;
   typename Math<T>::Splat splat;
 };
 
 template <class T>
-Vec3<T> harmonics_sum(const ReferenceScene<T>& scene, std::size_t i, Vec3<T> view_offset) {
-  using M = Math<T>;
-  auto basis = M::harmonic_basis(scene.sh_degree, M::view_direction(view_offset));
+typename Math<T>::GaussianForm form_of(const ReferenceScene<T>& scene) {
+  return {!scene.covariance.empty(), false};
+}
+
+template <class T>
+typename Math<T>::StoredGaussian stored(const ReferenceScene<T>& scene, std::size_t i) {
+  typename Math<T>::StoredGaussian g{};
+  g.mean = scene.mean[i];
+  g.logit_opacity = scene.logit_opacity[i];
+  if (scene.covariance.empty()) {
+    g.log_scale = scene.log_scale[i];
+    g.rotation = scene.rotation[i];
+  } else {
+    g.covariance = scene.covariance[i];
+  }
+  return g;
+}
+
+template <class T>
+Vec3<T> harmonics_sum(const ReferenceScene<T>& scene, std::size_t i,
+                      const typename Math<T>::HarmonicBasis& basis) {
   Vec3<T> sum(T(0), T(0), T(0));
   for (std::size_t k = 0; k < scene.sh_count(); ++k)
     sum = sum + scene.sh[i * scene.sh_count() + k] * basis.b[k];
@@ -66,28 +82,21 @@ Vec3<T> harmonics_sum(const ReferenceScene<T>& scene, std::size_t i, Vec3<T> vie
 template <class T>
 ReferenceSplat<T> reference_project(const ReferenceScene<T>& scene, std::size_t i) {
   using M = Math<T>;
-  ReferenceSplat<T> s;
-  s.placed.mean = scene.mean[i];
-  if (scene.covariance.empty()) {
-    s.shape = {M::scale_from_log(scene.log_scale[i], scene.settings.scale_modifier), scene.rotation[i]};
-    s.placed.covariance = M::covariance(s.shape);
-  } else {
-    s.placed.covariance = M::unpack_covariance(scene.covariance[i]);
-  }
-  s.opacity = M::sigmoid(scene.logit_opacity[i]);
+  ReferenceSplat<T> s{
+      M::activate(stored(scene, i), form_of(scene), scene.settings.scale_modifier), {}, {}, {}, {}, {}};
   s.footprint = M::footprint(s.placed, s.opacity, scene.camera, scene.settings);
 
   Vec3<T> color;
   if (scene.color.empty()) {
-    s.view_offset = M::view_offset(scene.mean[i], scene.camera);
-    s.sh_sum = harmonics_sum(scene, i, s.view_offset);
+    s.ray = M::view_ray(scene.mean[i], scene.camera);
+    s.basis = M::harmonic_basis(scene.sh_degree, s.ray.direction);
+    s.sh_sum = harmonics_sum(scene, i, s.basis);
     color = M::color_from_harmonics(s.sh_sum);
   } else {
     color = scene.color[i];
   }
   if (!M::is_drawable_color(color)) s.footprint.opacity = T(0);
-  T depth = M::depth_channel(s.footprint.depth, scene.settings.inverse_depth);
-  s.splat = {s.footprint.mean_px, s.footprint.conic, s.footprint.opacity, {color.x, color.y, color.z, depth}};
+  s.splat = M::splat_of(s.footprint, color, scene.settings);
   return s;
 }
 
@@ -222,50 +231,42 @@ void add_camera(typename Math<T>::Pinhole& sum, const typename Math<T>::Pinhole&
   sum.center_px = sum.center_px + d.center_px;
 }
 
+// The gradient of the offset from the camera's centre.
 template <class T>
-void reference_color_backward(const ReferenceScene<T>& scene, const ReferenceSplat<T>& s, std::size_t i,
-                              Vec3<T> dL_dcolor, ReferenceScene<T>& g) {
+Vec3<T> reference_color_backward(const ReferenceScene<T>& scene, const ReferenceSplat<T>& s, std::size_t i,
+                                 Vec4<T> dL_dchannels, ReferenceScene<T>& g) {
   using M = Math<T>;
+  Vec3<T> dL_dcolor(dL_dchannels.x, dL_dchannels.y, dL_dchannels.z);
   if (!scene.color.empty()) {
     g.color[i] = dL_dcolor;
-    return;
+    return {T(0), T(0), T(0)};
   }
-  Vec3<T> direction = M::view_direction(s.view_offset);
-  auto basis = M::harmonic_basis(scene.sh_degree, direction);
-  Vec3<T> dL_dsum = M::color_from_harmonics_vjp(s.sh_sum, dL_dcolor);
+  Vec4<T> c = s.splat.channels;
+  Vec3<T> dL_dsum = M::color_from_harmonics_vjp({c.x, c.y, c.z}, dL_dcolor);
   typename M::HarmonicBasis dL_dbasis;
   for (T& b : dL_dbasis.b) b = T(0);
   for (std::size_t k = 0; k < scene.sh_count(); ++k) {
-    g.sh[i * scene.sh_count() + k] = dL_dsum * basis.b[k];
+    g.sh[i * scene.sh_count() + k] = dL_dsum * s.basis.b[k];
     dL_dbasis.b[k] = dot(scene.sh[i * scene.sh_count() + k], dL_dsum);
   }
-  Vec3<T> dL_doffset =
-      M::view_direction_vjp(s.view_offset, M::harmonic_basis_vjp(scene.sh_degree, direction, dL_dbasis));
-  g.mean[i] = g.mean[i] + dL_doffset;
-  add_camera<T>(g.camera, M::view_offset_camera_vjp(scene.camera, dL_doffset));
+  return M::view_ray_vjp(scene.sh_degree, s.ray, dL_dbasis);
 }
 
 template <class T>
 void reference_project_backward(const ReferenceScene<T>& scene, const ReferenceSplat<T>& s, std::size_t i,
                                 const typename Math<T>::Splat& dL_dsplat, ReferenceScene<T>& g) {
   using M = Math<T>;
-  T dL_ddepth = M::depth_channel_vjp(s.footprint.depth, scene.settings.inverse_depth, dL_dsplat.channels.w);
-  typename M::Footprint dL_dfootprint{
-      dL_dsplat.mean_px, dL_dsplat.conic, dL_dsplat.opacity, dL_ddepth, {T(0), T(0)}};
-  auto d = M::footprint_vjp(s.placed, s.opacity, scene.camera, scene.settings, dL_dfootprint);
-  auto dL_dplaced = M::project_vjp(s.placed, scene.camera, d.dL_dprojected);
-  g.mean[i] = dL_dplaced.mean;
-  g.logit_opacity[i] = M::sigmoid_vjp(s.opacity, d.dL_dopacity);
+  auto d = M::gaussian_vjp(s, form_of(scene), scene.camera, scene.settings, s.footprint.depth, dL_dsplat);
+  Vec3<T> dL_doffset = reference_color_backward(scene, s, i, dL_dsplat.channels, g);
+  g.mean[i] = d.dL_dstored.mean + dL_doffset;
+  g.logit_opacity[i] = d.dL_dstored.logit_opacity;
   if (scene.covariance.empty()) {
-    auto dL_dshape = M::covariance_vjp(s.shape, dL_dplaced.covariance);
-    g.log_scale[i] = M::scale_from_log_vjp(s.shape.scale, dL_dshape.scale);
-    g.rotation[i] = dL_dshape.rotation;
+    g.log_scale[i] = d.dL_dstored.log_scale;
+    g.rotation[i] = d.dL_dstored.rotation;
   } else {
-    g.covariance[i] = M::unpack_covariance_vjp(dL_dplaced.covariance);
+    g.covariance[i] = d.dL_dstored.covariance;
   }
-  add_camera<T>(g.camera, M::project_camera_vjp(s.placed, scene.camera, d.dL_dprojected));
-  Vec4<T> c = dL_dsplat.channels;
-  reference_color_backward(scene, s, i, Vec3<T>(c.x, c.y, c.z), g);
+  add_camera<T>(g.camera, M::gaussian_camera_vjp(s.placed, scene.camera, d.dL_dprojected, dL_doffset));
 }
 
 template <class T>

@@ -26,24 +26,24 @@ namespace HWY_NAMESPACE {
 
 // One splat into one group of columns of a pair of rows; at is the place of the first in the tile.
 template <int kChannels>
-HWY_INLINE void blend_rows(D d, const TileConstants& constants, const ColumnTerms& terms, V c, V dy,
-                           const V* color, V max_exponent, int at, BlendTile& tile) {
+HWY_INLINE void blend_rows(D d, const TileConstants& constants, const ColumnTerms& terms,
+                           const TileSplat<kChannels>& s, V dy, int at, BlendTile& tile) {
   float *upper = tile.transmittance + at, *lower = upper + kTile;
-  const Candidate a = candidate(d, constants, terms, c, dy, upper);
-  const Candidate b = candidate(d, constants, terms, c, hn::Add(dy, constants.one), lower);
+  const Candidate a = candidate(d, constants, terms, s.c, dy, upper);
+  const Candidate b = candidate(d, constants, terms, s.c, hn::Add(dy, constants.one), lower);
   if (hn::AllFalse(d, hn::Or(a.drawn, b.drawn))) return;
-  const V weight_a = contribute(d, constants, a, max_exponent, upper).weight;
-  const V weight_b = contribute(d, constants, b, max_exponent, lower).weight;
+  const V weight_a = contribute(d, constants, a, s.max_exponent, upper).weight;
+  const V weight_b = contribute(d, constants, b, s.max_exponent, lower).weight;
   for (int k = 0; k < kChannels; ++k) {
     float* channel = tile.channel[k] + at;
-    hn::Store(hn::MulAdd(weight_a, color[k], hn::Load(d, channel)), d, channel);
-    hn::Store(hn::MulAdd(weight_b, color[k], hn::Load(d, channel + kTile)), d, channel + kTile);
+    hn::Store(hn::MulAdd(weight_a, s.color[k], hn::Load(d, channel)), d, channel);
+    hn::Store(hn::MulAdd(weight_b, s.color[k], hn::Load(d, channel + kTile)), d, channel + kTile);
   }
 }
 
 // `channels` has four values a Gaussian to blend in place of the splats' own, or is null.
 template <int kChannels>
-void blend_tile(std::span<const ProjectedSplat> splats, const float* channels_of_all,
+void blend_tile(std::span<const ProjectedSplat> splats, const float* all_channels,
                 std::span<const std::uint32_t> slots, const TilePlace& place, float max_alpha,
                 BlendTile& tile) {
   const D d;
@@ -56,21 +56,12 @@ void blend_tile(std::span<const ProjectedSplat> splats, const float* channels_of
     if (live == 0) break;
     if (k + kPrefetchDistance < slots.size()) hwy::Prefetch(&splats[slots[k + kPrefetchDistance]]);
     const ProjectedSplat& p = splats[slots[k]];
-    const std::uint32_t pairs = row_pairs(rows_in_reach(p, place.y) & live);
-    const FoldedSplat s = fold(p);
-    const V c = hn::Set(d, s.c);
-    const V max_exponent = hn::Set(d, std::min(s.log2_opacity, log2_alpha_max));
-    const float* channels =
-        channels_of_all ? channels_of_all + std::size_t{4} * slots[k] : &p.splat.channels.x;
-    V color[kChannels];
-    for (int i = 0; i < kChannels; ++i) color[i] = hn::Set(d, channels[i]);
-    const V first_dy = hn::Set(d, static_cast<float>(place.y) + 0.5f - s.mean_y);
+    const TileSplat<kChannels> s(d, p, channels_of(p, all_channels, slots[k]), place, live, log2_alpha_max);
     for (int x = 0; x < kTile; x += kLanes) {
-      const ColumnTerms terms = column_terms(d, s, columns.px[x / kLanes]);
-      for (std::uint32_t left = pairs; left != 0; left &= left - 1) {
+      const ColumnTerms terms = column_terms(d, s.folded, columns.px[x / kLanes]);
+      for (std::uint32_t left = s.pairs; left != 0; left &= left - 1) {
         const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
-        blend_rows<kChannels>(d, constants, terms, c, row_dy(d, first_dy, row), color, max_exponent,
-                              kTile * row + x, tile);
+        blend_rows(d, constants, terms, s, row_dy(d, s.first_dy, row), kTile * row + x, tile);
       }
     }
   }

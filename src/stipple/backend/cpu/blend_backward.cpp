@@ -3,10 +3,10 @@
 //
 // Each tile is walked front to back again. With p = channels . dL_dchannels + dL_dalpha of a splat at a
 // pixel, and S = what lies behind it dotted with the gradients (the picture's own dot product at first, minus
-// p alpha T from then on), dL_dalpha = p T - S / (1 - alpha). Of q = alpha dL_dalpha only six moments are
-// kept, sum q (1, dx, dy, dx^2, dx dy, dy^2): the conic is multiplied in once per Gaussian. A (splat, tile)
-// pair writes its sums to the pair's own place, its emission, and every Gaussian then adds up its own run: no
-// two threads ever add into the same number, and the order of additions is fixed.
+// p alpha T from then on), dL_dalpha = p T - S / (1 - alpha). Of q = alpha dL_dalpha only the moments of
+// math/blending.glsl are kept: the conic is multiplied in once per Gaussian. A (splat, tile) pair writes its
+// sums to the pair's own place, its emission, and every Gaussian then adds up its own run: no two threads
+// ever add into the same number, and the order of additions is fixed.
 #include <atomic>
 
 #include "stipple/backend/cpu/channel_group.h"
@@ -104,22 +104,22 @@ HWY_INLINE V reciprocal(const TileConstants& k, V x) {
 
 // One row's share of the splat's sums.
 template <int kChannels, bool kAlpha, bool kAbsolute>
-HWY_INLINE void backward_row(D d, const TileConstants& constants, const Candidate& s, const MeanTerms& mean,
-                             const V* color, V dy, V max_exponent, V log2_alpha_max, int at,
-                             BackwardTile& tile, RowSums& sums) {
-  const Contribution c = contribute(d, constants, s, max_exponent, tile.transmittance + at);
+HWY_INLINE void backward_row(D d, const TileConstants& constants, const Candidate& here,
+                             const MeanTerms& mean, const TileSplat<kChannels>& s, V dy, V log2_alpha_max,
+                             int at, BackwardTile& tile, RowSums& sums) {
+  const Contribution c = contribute(d, constants, here, s.max_exponent, tile.transmittance + at);
   V p = kAlpha ? hn::Load(d, tile.dL_dalpha + at) : hn::Zero(d);
   for (int k = 0; k < kChannels; ++k) {
     const V g = hn::Load(d, tile.dL_dchannel[k] + at);
-    p = hn::MulAdd(color[k], g, p);
+    p = hn::MulAdd(s.color[k], g, p);
     sums.channel[k] = hn::MulAdd(c.weight, g, sums.channel[k]);
   }
   const V behind = hn::NegMulAdd(c.weight, p, hn::Load(d, tile.behind + at));
   hn::Store(behind, d, tile.behind + at);
   const V dL_dalpha =
-      hn::MulSub(s.front, p, hn::Mul(behind, reciprocal(constants, hn::Sub(constants.one, c.alpha))));
+      hn::MulSub(here.front, p, hn::Mul(behind, reciprocal(constants, hn::Sub(constants.one, c.alpha))));
   // Where it is not drawn the weight is 0; a clamped alpha is a constant.
-  const auto varies = hn::And(hn::Gt(c.weight, constants.zero), hn::Lt(s.y, log2_alpha_max));
+  const auto varies = hn::And(hn::Gt(c.weight, constants.zero), hn::Lt(here.y, log2_alpha_max));
   const V q = hn::IfThenElseZero(varies, hn::Mul(c.alpha, dL_dalpha));
   const V qy = hn::Mul(q, dy);
   sums.q = hn::Add(sums.q, q);
@@ -135,18 +135,17 @@ HWY_INLINE void backward_row(D d, const TileConstants& constants, const Candidat
 // A pair of rows; false when the splat is drawn in neither.
 template <int kChannels, bool kAlpha, bool kAbsolute>
 HWY_INLINE bool backward_rows(D d, const TileConstants& constants, const ColumnTerms& terms,
-                              const MeanTerms& mean, V c, V dy, const V* color, V max_exponent,
-                              V log2_alpha_max, int at, BackwardTile& tile, RowSums& sums) {
+                              const MeanTerms& mean, const TileSplat<kChannels>& s, V dy, V log2_alpha_max,
+                              int at, BackwardTile& tile, RowSums& sums) {
   const V next_dy = hn::Add(dy, constants.one);
-  const Candidate a = candidate(d, constants, terms, c, dy, tile.transmittance + at);
-  const Candidate b = candidate(d, constants, terms, c, next_dy, tile.transmittance + at + kTile);
+  const Candidate a = candidate(d, constants, terms, s.c, dy, tile.transmittance + at);
+  const Candidate b = candidate(d, constants, terms, s.c, next_dy, tile.transmittance + at + kTile);
   const bool in_a = !hn::AllFalse(d, a.drawn), in_b = !hn::AllFalse(d, b.drawn);
   if (in_a)
-    backward_row<kChannels, kAlpha, kAbsolute>(d, constants, a, mean, color, dy, max_exponent, log2_alpha_max,
-                                               at, tile, sums);
+    backward_row<kChannels, kAlpha, kAbsolute>(d, constants, a, mean, s, dy, log2_alpha_max, at, tile, sums);
   if (in_b)
-    backward_row<kChannels, kAlpha, kAbsolute>(d, constants, b, mean, color, next_dy, max_exponent,
-                                               log2_alpha_max, at + kTile, tile, sums);
+    backward_row<kChannels, kAlpha, kAbsolute>(d, constants, b, mean, s, next_dy, log2_alpha_max, at + kTile,
+                                               tile, sums);
   return in_a || in_b;
 }
 
@@ -251,27 +250,20 @@ void backward_tile(const BackwardSplats& all, const TileSlots& slots, const Tile
       hwy::Prefetch(&out.partial[std::size_t{kPartialSize} * slots.emission[k + kPrefetchDistance]]);
     }
     const ProjectedSplat& p = splats[slots.gaussian[k]];
-    const std::uint32_t pairs = row_pairs(rows_in_reach(p, place.y) & live);
-    const FoldedSplat s = fold(p);
-    const V c = hn::Set(d, s.c);
-    const V max_exponent = hn::Set(d, std::min(s.log2_opacity, log2_alpha_max));
-    const float* channels =
-        all.channels ? all.channels + std::size_t{4} * slots.gaussian[k] : &p.splat.channels.x;
-    V color[kChannels];
-    for (int i = 0; i < kChannels; ++i) color[i] = hn::Set(d, channels[i]);
-    const V first_dy = hn::Set(d, static_cast<float>(place.y) + 0.5f - s.mean_y);
+    const TileSplat<kChannels> s(d, p, channels_of(p, all.channels, slots.gaussian[k]), place, live,
+                                 log2_alpha_max);
     bool any = false;
     V field[kPartialSize];
     for (V& f : field) f = zero;
     for (int x = 0; x < kTile; x += kLanes) {
-      const ColumnTerms terms = column_terms(d, s, columns.px[x / kLanes]);
+      const ColumnTerms terms = column_terms(d, s.folded, columns.px[x / kLanes]);
       const MeanTerms mean(d, p, terms.dx);
       RowSums sums{{zero, zero, zero, zero}, zero, zero, zero, zero, zero};
-      for (std::uint32_t left = pairs; left != 0; left &= left - 1) {
+      for (std::uint32_t left = s.pairs; left != 0; left &= left - 1) {
         const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(left));
-        any |= backward_rows<kChannels, kAlpha, kAbsolute>(d, constants, terms, mean, c,
-                                                           row_dy(d, first_dy, row), color, max_exponent,
-                                                           vlog2_alpha_max, kTile * row + x, tile, sums);
+        any |= backward_rows<kChannels, kAlpha, kAbsolute>(d, constants, terms, mean, s,
+                                                           row_dy(d, s.first_dy, row), vlog2_alpha_max,
+                                                           kTile * row + x, tile, sums);
       }
       add_columns<kChannels, kAbsolute>(d, sums, terms.dx, field);
     }
@@ -364,16 +356,13 @@ PartialSum sum_partials(Emissions run, const BackwardOutput& partials) {
   return sum;
 }
 
-// The conic multiplied in.
 Splat splat_gradient(const Splat& s, const PartialSum& partial) {
   const auto& sum = partial.field;
-  Splat g;
-  // dx here is pixel - mean, the opposite of d in math/blending.glsl.
-  g.mean_px = {s.conic.x * sum[kMx] + s.conic.y * sum[kMy], s.conic.y * sum[kMx] + s.conic.z * sum[kMy]};
-  g.conic = {-0.5f * sum[kMxx], -sum[kMxy], -0.5f * sum[kMyy]};
-  g.opacity = sum[kM0] / s.opacity;
-  g.channels = {sum[kRed], sum[kGreen], sum[kBlue], sum[kDepth]};
-  return g;
+  return Math<float>::splat_gradient(s.conic, s.opacity,
+                                     {sum[kM0],
+                                      {sum[kMx], sum[kMy]},
+                                      {sum[kMxx], sum[kMxy], sum[kMyy]},
+                                      {sum[kRed], sum[kGreen], sum[kBlue], sum[kDepth]}});
 }
 
 bool is_finite(const Splat& s) {

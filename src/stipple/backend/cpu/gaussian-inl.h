@@ -16,29 +16,24 @@ namespace HWY_NAMESPACE {
 
 using ML = Math<Lanes>;
 
-// Lanes [first, first + kLanes) of a group, as the maths takes them.
-struct LoadedGaussians {
-  ML::Shape shape;  // only when the covariance is computed
-  ML::Placed placed;
-  Lanes opacity;
-};
+HWY_INLINE ML::GaussianForm form_of(const GaussianGroup& g) {
+  return {g.covariance != nullptr, g.is_activated};
+}
 
-HWY_INLINE LoadedGaussians load_gaussians(const GaussianGroup& g, int first, Lanes scale_modifier) {
-  LoadedGaussians r;
-  r.placed.mean = load3(g.mean + 3 * first);
-  const Lanes opacity = load(g.logit_opacity + first);
-  r.opacity = g.is_activated ? opacity : ML::sigmoid(opacity);
+// Lanes [first, first + kLanes) of a group.
+HWY_INLINE ML::StoredGaussian load_gaussians(const GaussianGroup& g, int first) {
+  ML::StoredGaussian r;
+  r.mean = load3(g.mean + 3 * first);
+  r.logit_opacity = load(g.logit_opacity + first);
   if (g.covariance) {
     alignas(64) float column[6][kLanes];
     for (int lane = 0; lane < kLanes; ++lane)
       for (int k = 0; k < 6; ++k) column[k][lane] = g.covariance[6 * (first + lane) + k];
-    r.placed.covariance = ML::unpack_covariance({load(column[0]), load(column[1]), load(column[2]),
-                                                 load(column[3]), load(column[4]), load(column[5])});
+    r.covariance = {load(column[0]), load(column[1]), load(column[2]),
+                    load(column[3]), load(column[4]), load(column[5])};
   } else {
-    const Vec3<Lanes> scale = load3(g.log_scale + 3 * first);
-    r.shape.scale = g.is_activated ? scale * scale_modifier : ML::scale_from_log(scale, scale_modifier);
-    r.shape.rotation = load4(g.rotation + 4 * first);
-    r.placed.covariance = ML::covariance(r.shape);
+    r.log_scale = load3(g.log_scale + 3 * first);
+    r.rotation = load4(g.rotation + 4 * first);
   }
   return r;
 }

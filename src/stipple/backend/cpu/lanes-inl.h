@@ -15,6 +15,7 @@
 #include <hwy/contrib/math/math-inl.h>
 
 #include <cmath>
+#include <cstdint>
 
 #include "stipple/math/host_device.h"
 

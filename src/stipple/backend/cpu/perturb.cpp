@@ -2,7 +2,6 @@
 // perturb: noise that lets faint Gaussians wander. Kheradmand et al., "3D Gaussian Splatting as Markov Chain
 // Monte Carlo", 2024.
 #include "stipple/backend/cpu/cpu_backend.h"
-#include "stipple/backend/perturbation.h"
 #include "stipple/core/parallel.h"
 
 namespace stipple {
@@ -13,10 +12,12 @@ void CpuBackend::perturb(DeviceGaussians& gaussians, float amount, std::uint64_t
   auto mean = host(gaussians.mean), log_scale = host(gaussians.log_scale);
   auto rotation = host(gaussians.rotation);
   auto logit_opacity = host(gaussians.logit_opacity);
+  const auto seed_low = static_cast<std::uint32_t>(seed), seed_high = static_cast<std::uint32_t>(seed >> 32);
   parallel_for(
       mean.size(),
       [&](std::size_t i) {
-        mean[i] = perturbed_mean(mean[i], log_scale[i], rotation[i], logit_opacity[i], amount, seed, i);
+        mean[i] = Math<float>::perturbed_mean(mean[i], log_scale[i], rotation[i], logit_opacity[i], amount,
+                                              static_cast<std::uint32_t>(i), seed_low, seed_high);
       },
       1024);
   own.clock.lap(Stage::kOptimize);

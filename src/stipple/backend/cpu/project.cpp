@@ -31,10 +31,9 @@ HWY_INLINE Vec3f weighted_sum(const float* sh, const float* basis, std::size_t n
 void shade(const GaussianGroup& g, int first, const ML::Pinhole& camera, const Vec3<Lanes>& mean,
            ProjectedSplat* out) {
   BasisTable table;
-  if (!g.color) {
-    Vec3<Lanes> direction = ML::view_direction(ML::view_offset(mean, camera));
-    store_basis(ML::harmonic_basis(g.sh_degree, direction), static_cast<int>(g.sh_count), table);
-  }
+  if (!g.color)
+    store_basis(ML::harmonic_basis(g.sh_degree, ML::view_ray(mean, camera).direction),
+                static_cast<int>(g.sh_count), table);
   for (int lane = 0; lane < kLanes; ++lane) {
     if (out[lane].splat.opacity == 0) continue;
     Vec3f color;
@@ -55,7 +54,7 @@ void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& 
   const ML::Pinhole camera = broadcast_camera(view_camera);
   const ML::RenderSettings settings = broadcast_settings(view_settings);
   for (int first = 0; first < kMaxGroup; first += kLanes) {
-    const LoadedGaussians in = load_gaussians(g, first, settings.scale_modifier);
+    const ML::ActiveGaussian in = ML::activate(load_gaussians(g, first), form_of(g), settings.scale_modifier);
     const ML::Footprint f = ML::footprint(in.placed, in.opacity, camera, settings);
     if (hn::AllFalse(D(), (f.opacity > Lanes(0)).m)) {
       for (int lane = 0; lane < kLanes; ++lane) out[first + lane].splat.opacity = 0;

@@ -71,17 +71,11 @@ Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole&
     std::fill_n(out.sh + 3 * n * first, 3 * n * kLanes, 0.0f);
     return none;
   }
-  const Vec3<Lanes> offset = ML::view_offset(mean, camera);
-  // A Gaussian that is not drawn may be anything, but its gradient must be 0.
-  const Vec3<Lanes> direction =
-      select(is_drawn, ML::view_direction(offset), Vec3<Lanes>(zero, zero, Lanes(1)));
+  // A Gaussian that is not drawn may be anywhere, but its gradient must be 0.
+  const ML::ViewRay ray = ML::view_ray(select(is_drawn, mean, none), camera);
   BasisTable basis;
-  store_basis(ML::harmonic_basis(g.sh_degree, direction), static_cast<int>(n), basis);
-  // The sum before the clamp is not kept, but where it was clamped the colour is 0.
-  const Lanes half(0.5f);
-  const Vec3<Lanes> dL_dsum =
-      select(is_drawn,
-             ML::color_from_harmonics_vjp({color.x - half, color.y - half, color.z - half}, dL_dcolor), none);
+  store_basis(ML::harmonic_basis(g.sh_degree, ray.direction), static_cast<int>(n), basis);
+  const Vec3<Lanes> dL_dsum = select(is_drawn, ML::color_from_harmonics_vjp(color, dL_dcolor), none);
   alignas(64) float channel[3][kLanes];
   store(dL_dsum.x, channel[0]);
   store(dL_dsum.y, channel[1]);
@@ -94,7 +88,7 @@ Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole&
   ML::HarmonicBasis dL_dlanes;
   load_transposed(dL_dbasis.b[0], dL_dlanes.b);
   for (std::size_t k = n; k < 16; ++k) dL_dlanes.b[k] = zero;
-  return ML::view_direction_vjp(offset, ML::harmonic_basis_vjp(g.sh_degree, direction, dL_dlanes));
+  return ML::view_ray_vjp(g.sh_degree, ray, dL_dlanes);
 }
 
 HWY_INLINE void store_covariance(const ML::PackedCovariance& c, LaneMask is_drawn, float* to) {
@@ -139,37 +133,21 @@ void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::
       store_zeros(g.sh_count, first, out);
       continue;
     }
-    const LoadedGaussians in = load_gaussians(g, first, settings.scale_modifier);
+    const ML::GaussianForm form = form_of(g);
+    const ML::ActiveGaussian in = ML::activate(load_gaussians(g, first), form, settings.scale_modifier);
+    const ML::GaussianVjp vjp = ML::gaussian_vjp(in, form, camera, settings, d.depth, d.dL_dsplat);
+    const ML::StoredGaussian& dL = vjp.dL_dstored;
+    store3(select(d.is_drawn, dL.log_scale, none), out.log_scale + 3 * first);
+    store4(select(d.is_drawn, dL.rotation, none4), out.rotation + 4 * first);
+    store(select(d.is_drawn, dL.logit_opacity, zero), out.logit_opacity + first);
+    if (g.covariance) store_covariance(dL.covariance, d.is_drawn, out.covariance + 6 * first);
     const Vec4<Lanes> c = d.dL_dsplat.channels;
-    const ML::Footprint dL_dfootprint{d.dL_dsplat.mean_px,
-                                      d.dL_dsplat.conic,
-                                      d.dL_dsplat.opacity,
-                                      ML::depth_channel_vjp(d.depth, settings.inverse_depth, c.w),
-                                      {zero, zero}};
-    const ML::FootprintVjp f = ML::footprint_vjp(in.placed, in.opacity, camera, settings, dL_dfootprint);
-    const ML::Placed dL_dplaced = ML::project_vjp(in.placed, camera, f.dL_dprojected);
     const Vec3<Lanes> dL_doffset =
         color_backward(g, first, camera, in.placed.mean, d.color, {c.x, c.y, c.z}, d.is_drawn, out);
-
-    store3(select(d.is_drawn, dL_dplaced.mean + dL_doffset, none), out.mean + 3 * first);
-    const Lanes dL_dopacity = g.is_activated ? f.dL_dopacity : ML::sigmoid_vjp(in.opacity, f.dL_dopacity);
-    store(select(d.is_drawn, dL_dopacity, zero), out.logit_opacity + first);
-    if (g.covariance) {
-      store_covariance(ML::unpack_covariance_vjp(dL_dplaced.covariance), d.is_drawn,
-                       out.covariance + 6 * first);
-      store3(none, out.log_scale + 3 * first);
-      store4(none4, out.rotation + 4 * first);
-    } else {
-      const ML::Shape dL_dshape = ML::covariance_vjp(in.shape, dL_dplaced.covariance);
-      const Vec3<Lanes> dL_dscale = g.is_activated ? dL_dshape.scale * settings.scale_modifier
-                                                   : ML::scale_from_log_vjp(in.shape.scale, dL_dshape.scale);
-      store3(select(d.is_drawn, dL_dscale, none), out.log_scale + 3 * first);
-      store4(select(d.is_drawn, dL_dshape.rotation, none4), out.rotation + 4 * first);
-    }
-    if (dL_dcamera) {
-      add_camera(ML::project_camera_vjp(in.placed, camera, f.dL_dprojected), d.is_drawn, dL_dcamera);
-      add_camera(ML::view_offset_camera_vjp(camera, dL_doffset), d.is_drawn, dL_dcamera);
-    }
+    store3(select(d.is_drawn, dL.mean + dL_doffset, none), out.mean + 3 * first);
+    if (dL_dcamera)
+      add_camera(ML::gaussian_camera_vjp(in.placed, camera, vjp.dL_dprojected, dL_doffset), d.is_drawn,
+                 dL_dcamera);
   }
 }
 
@@ -221,16 +199,15 @@ ProjectBackward::ProjectBackward(const DeviceGaussians& gaussians, const Precomp
       dL_dsplat_(host(pass.dL_dsplat.splat)) {}
 
 Observation::Observation(const View& view, const Pass& pass)
-    : half_size_(0.5f * static_cast<float>(view.camera.width_px),
-                 0.5f * static_cast<float>(view.camera.height_px)),
+    : half_size_(half_size_of(view.camera)),
       splats_(host(pass.projection.splat)),
       dL_dsplat_(host(pass.dL_dsplat.splat)),
       absolute_(host(pass.dL_dsplat.absolute_mean_px)) {}
 
 Vec2f Observation::of(std::size_t i) const {
   if (!is_seen(i)) return {0, 0};
-  const Vec2f g = (absolute_.empty() ? dL_dsplat_[i].mean_px : absolute_[i]) * half_size_;
-  return {std::sqrt(dot(g, g)), 1};
+  return Math<float>::density_observation(absolute_.empty() ? dL_dsplat_[i].mean_px : absolute_[i],
+                                          half_size_);
 }
 
 void ProjectBackward::run(std::size_t begin, std::size_t end, const ParameterGradient& out,

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What blend and blend_backward share, compiled once for every vector width (hence no usual include guard).
 //
-// With log2(e) / 2 folded into the conic and log2(opacity) into the constant, alpha = 2^y where
-//
-//   y = log2 o + a dx^2 + b dx dy + c dy^2,      (a, b, c) = -log2(e) (Q.xx / 2, Q.xy, Q.yy / 2)
-//
-// and a splat is skipped where y < -log2(255): one compare, before any exponential. alpha is clamped by
-// clamping y: to log2(alpha_max), and to log2 o, which it exceeds only by rounding, though far from a long
-// needle's mean by any amount. Both passes evaluate y and the exponential with the same operations, so that
-// they see exactly the same contributions.
+// Alpha is evaluated in the folded form of math/blending.glsl, 2^y; here y is a parabola in dy whose other
+// terms a column of pixels has in common. Both passes evaluate y and the exponential with the same
+// operations, so that they see exactly the same contributions.
 #if defined(STIPPLE_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STIPPLE_TILE_INL_H_
 #undef STIPPLE_TILE_INL_H_
@@ -40,7 +35,7 @@ struct TileConstants {
   V min_exponent, min_transmittance, sign, zero, one, exp2_polynomial[6];
 
   HWY_INLINE explicit TileConstants(D d)
-      : min_exponent(hn::Set(d, kMinExponent)),
+      : min_exponent(hn::Set(d, Math<float>::min_exponent)),
         min_transmittance(hn::Set(d, Math<float>::min_transmittance)),
         sign(hn::SignBit(d)),
         zero(hn::Zero(d)),
@@ -74,20 +69,14 @@ HWY_INLINE V exp2(D d, const TileConstants& k, V y) {
 #endif
 }
 
-// Per splat: these are here, and not in tile.h, to be compiled for instructions that round.
-struct FoldedSplat {
-  float mean_x, mean_y, a, b, c, log2_opacity;
-};
+using FoldedSplat = Math<float>::FoldedSplat;
 
-HWY_INLINE FoldedSplat fold(const ProjectedSplat& p) {
-  constexpr float kLog2E = 1.44269504f;
-  const Splat& s = p.splat;
-  return {
-      s.mean_px.x,   s.mean_px.y, -0.5f * kLog2E * s.conic.x, -kLog2E * s.conic.y, -0.5f * kLog2E * s.conic.z,
-      p.log2_opacity};
+HWY_INLINE FoldedSplat fold(const ProjectedSplat& p, float log2_alpha_max) {
+  return Math<float>::fold(p.splat.mean_px, p.splat.conic, p.log2_opacity, log2_alpha_max);
 }
 
-// Bit r is set when row r of the tile lies within the splat's reach.
+// Bit r is set when row r of the tile lies within the splat's reach. Here, and not in tile.h, to be compiled
+// for instructions that round.
 HWY_INLINE std::uint32_t rows_in_reach(const ProjectedSplat& p, int tile_y) {
   // Bounded, to fit an int; the clamps that a splat does often meet are on integers, where they cost no
   // branch.
@@ -98,6 +87,32 @@ HWY_INLINE std::uint32_t rows_in_reach(const ProjectedSplat& p, int tile_y) {
   const int first = std::max(above, 0), last = std::min(below, kTile - 1);
   return first <= last ? (2u << last) - (1u << first) : 0;
 }
+
+// Rows are worked on in pairs, an even one and the next: half the branches, and two independent chains of
+// operations. Bit r of the result is set when row r or r + 1 is to be drawn, r even.
+HWY_INLINE std::uint32_t row_pairs(std::uint32_t rows) { return (rows | rows >> 1) & 0x5555; }
+
+// What is blended of a splat: its own channels, or, where there are some, four of `all` for every Gaussian.
+HWY_INLINE const float* channels_of(const ProjectedSplat& p, const float* all, std::uint32_t gaussian) {
+  return all ? all + std::size_t{4} * gaussian : &p.splat.channels.x;
+}
+
+// What all pixels of a tile share of a splat.
+template <int kChannels>
+struct TileSplat {
+  std::uint32_t pairs;  // of rows, see row_pairs()
+  FoldedSplat folded;
+  V c, max_exponent, first_dy, color[kChannels];
+
+  HWY_INLINE TileSplat(D d, const ProjectedSplat& p, const float* channels, const TilePlace& place,
+                       std::uint32_t live, float log2_alpha_max)
+      : pairs(row_pairs(rows_in_reach(p, place.y) & live)), folded(fold(p, log2_alpha_max)) {
+    c = hn::Set(d, folded.curve.z);
+    max_exponent = hn::Set(d, folded.max_exponent);
+    first_dy = hn::Set(d, static_cast<float>(place.y) + 0.5f - folded.mean_px.y);
+    for (int i = 0; i < kChannels; ++i) color[i] = hn::Set(d, channels[i]);
+  }
+};
 
 // A splat's terms for one group of columns: y = constant + dy (slope + c dy).
 struct ColumnTerms {
@@ -116,9 +131,9 @@ struct ColumnCenters {
 
 HWY_INLINE ColumnTerms column_terms(D d, const FoldedSplat& s, V px) {
   ColumnTerms t;
-  t.dx = hn::Sub(px, hn::Set(d, s.mean_x));
-  t.constant = hn::MulAdd(hn::Mul(hn::Set(d, s.a), t.dx), t.dx, hn::Set(d, s.log2_opacity));
-  t.slope = hn::Mul(hn::Set(d, s.b), t.dx);
+  t.dx = hn::Sub(px, hn::Set(d, s.mean_px.x));
+  t.constant = hn::MulAdd(hn::Mul(hn::Set(d, s.curve.x), t.dx), t.dx, hn::Set(d, s.log2_opacity));
+  t.slope = hn::Mul(hn::Set(d, s.curve.y), t.dx);
   return t;
 }
 
@@ -177,10 +192,6 @@ HWY_INLINE Contribution contribute(D d, const TileConstants& k, const Candidate&
   out.weight = hn::IfThenElseZero(goes_on, weight);
   return out;
 }
-
-// Rows are worked on in pairs, an even one and the next: half the branches, and two independent chains of
-// operations. Bit r of the result is set when row r or r + 1 is to be drawn, r even.
-HWY_INLINE std::uint32_t row_pairs(std::uint32_t rows) { return (rows | rows >> 1) & 0x5555; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace stipple

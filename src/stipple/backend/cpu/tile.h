@@ -11,7 +11,6 @@ namespace stipple {
 
 constexpr int kTile = Math<float>::tile_size_px;
 constexpr int kTilePixels = kTile * kTile;
-constexpr float kMinExponent = -7.9943534f;  // -log2(255)
 constexpr float kRowOffset[kTile] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 constexpr int kLiveCheckInterval = 32;  // splats between two looks at which rows are finished
 constexpr int kPrefetchDistance = 12;   // splats ahead: enough to hide a cache miss

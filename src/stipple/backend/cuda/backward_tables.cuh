@@ -120,17 +120,16 @@ __device__ inline void move_to_mean(float x, float y, RowSums& sums) {
 // sum |q conic . (dx, dy)|, which is how q enters dL_dmean_px, without signs. Two lanes a splat, half of the
 // pixels each.
 __device__ inline Vec2f sum_absolute(const Table& table, const StagedSplat& s, const Patch& patch) {
-  constexpr float kUnfold = -0.693147181f;  // the conic from its folded form, times 2 on the diagonal
   constexpr int kHalf = kPatch * kPatch / 2;
   const int row = lane_index() % kGroup, half = lane_index() / kGroup;
+  const Vec3f conic = M::unfold_conic(Vec3f(s.shape.z, s.shape.w, s.limits.x));
   Vec2f sum(0, 0);
   for (int k = 0; k < kHalf; ++k) {
     const int pixel = half * kHalf + k;
     const float q = table.weight_q[row * Table::kStride + pixel].y;
     const float dx = patch.x - s.shape.x + static_cast<float>(pixel % kPatch) - 0.5f * (kPatch - 1);
     const float dy = patch.y - s.shape.y + static_cast<float>(pixel / kPatch) - 0.5f * (kPatch - 1);
-    sum = sum + Vec2f(fabsf(kUnfold * q * (2 * s.shape.z * dx + s.shape.w * dy)),
-                      fabsf(kUnfold * q * (s.shape.w * dx + 2 * s.limits.x * dy)));
+    sum = sum + Vec2f(fabsf(q * (conic.x * dx + conic.y * dy)), fabsf(q * (conic.y * dx + conic.z * dy)));
   }
   return {sum.x + __shfl_xor_sync(kAllLanes, sum.x, kGroup),
           sum.y + __shfl_xor_sync(kAllLanes, sum.y, kGroup)};

@@ -39,7 +39,7 @@ struct PixelState {
 template <bool kFourth>
 __device__ void blend_pixel(const PatchSplat& s, float y, PixelState& pixel) {
   const float alpha = exp2_of(fminf(y, s.line.w));
-  float weight = y >= kMinExponent ? __fmul_rn(pixel.front, alpha) : 0.0f;
+  float weight = y >= M::min_exponent ? __fmul_rn(pixel.front, alpha) : 0.0f;
   const float after = __fsub_rn(pixel.front, weight);
   const bool goes_on =
       after >= M::min_transmittance;  // else it would take the pixel under the limit: it is finished

@@ -4,8 +4,7 @@
 // Each chunk of a tile is walked front to back again, a block a chunk. With p = channels . dL_dchannels +
 // dL_dalpha of a splat at a pixel, and S = what lies behind it dotted with the gradients (the picture's own
 // dot product at first, minus p alpha T from then on), dL_dalpha = p T - S / (1 - alpha). Of q = alpha
-// dL_dalpha only six moments are kept, sum q (1, dx, dy, dx^2, dx dy, dy^2): the conic is multiplied in once
-// per Gaussian.
+// dL_dalpha only the moments of math/blending.glsl are kept: the conic is multiplied in once per Gaussian.
 //
 // A warp works on groups of 16 of the splats that reach its pixels, in two phases. First a lane has its
 // pixels: front to back, the splats' weights and q are written to shared memory, tables of splats by pixels.
@@ -75,7 +74,7 @@ __device__ BackwardPixel load_pixel(const BackwardInput& in, const PixelPlace& p
 template <class K>
 __device__ float2 replay_pixel(const PatchSplat& s, float y, float log2_alpha_max, BackwardPixel& pixel) {
   const float front = pixel.front, alpha = exp2_of(fminf(y, s.line.w));
-  float weight = y >= kMinExponent ? __fmul_rn(front, alpha) : 0.0f;
+  float weight = y >= M::min_exponent ? __fmul_rn(front, alpha) : 0.0f;
   const float after = __fsub_rn(front, weight);
   const bool goes_on = after >= M::min_transmittance;
   pixel.front = goes_on ? after : 0.0f;

@@ -29,26 +29,23 @@ inline GaussianPointers pointers(const DeviceGaussians& g, const Precomputed& gi
           given.is_activated};
 }
 
-struct LoadedGaussian {
-  M::Shape shape;  // only when the covariance is computed
-  M::Placed placed;
-  float opacity;
-};
+__device__ inline M::GaussianForm form_of(const GaussianPointers& g) {
+  return {g.covariance != nullptr, g.is_activated};
+}
 
-__device__ inline LoadedGaussian load_gaussian(const GaussianPointers& g, unsigned i, float scale_modifier) {
-  LoadedGaussian r;
-  r.placed.mean = g.mean[i];
-  r.opacity = g.is_activated ? g.logit_opacity[i] : M::sigmoid(g.logit_opacity[i]);
+__device__ inline M::ActiveGaussian load_gaussian(const GaussianPointers& g, unsigned i,
+                                                  float scale_modifier) {
+  M::StoredGaussian stored;
+  stored.mean = g.mean[i];
+  stored.logit_opacity = g.logit_opacity[i];
   if (g.covariance) {
-    r.placed.covariance = M::unpack_covariance(g.covariance[i]);
+    stored.covariance = g.covariance[i];
   } else {
     const float4 q = g.rotation[i];
-    const Vec3f scale = g.log_scale[i];
-    r.shape.scale = g.is_activated ? scale * scale_modifier : M::scale_from_log(scale, scale_modifier);
-    r.shape.rotation = Vec4f(q.x, q.y, q.z, q.w);
-    r.placed.covariance = M::covariance(r.shape);
+    stored.log_scale = g.log_scale[i];
+    stored.rotation = Vec4f(q.x, q.y, q.z, q.w);
   }
-  return r;
+  return M::activate(stored, form_of(g), scale_modifier);
 }
 
 // A warp's rows of coefficients in shared memory. A row is one Gaussian's; they lie one after the other in

@@ -9,12 +9,9 @@
 namespace stipple {
 
 struct GaussianGradient {
-  Vec3f mean{0, 0, 0}, log_scale{0, 0, 0};
-  Vec4f rotation{0, 0, 0, 0};
-  float logit_opacity = 0;
+  M::StoredGaussian stored{{0, 0, 0}, {0, 0, 0}, {0, 0, 0, 0}, 0, {0, 0, 0, 0, 0, 0}};
   Vec3f sh_sum{0, 0, 0};  // of sum_k basis_k sh_k: that of coefficient k is basis_k times this
   Vec3f color{0, 0, 0};   // when it was given
-  PackedCovariance covariance{0, 0, 0, 0, 0, 0};  // likewise
 };
 
 struct SeenSplat {  // what the way back needs to know of the way there
@@ -48,51 +45,32 @@ __device__ inline Splat load_splat_gradient(const Splat* gradients, unsigned i) 
 
 // Of a Gaussian that is drawn. `basis` is filled in for the coefficients' gradients; dL_dcamera may be null.
 template <int kDegree>
-__device__ GaussianGradient gaussian_backward(const GaussianPointers& g, const LoadedGaussian& in,
+__device__ GaussianGradient gaussian_backward(const GaussianPointers& g, const M::ActiveGaussian& in,
                                               const M::Pinhole& camera, const M::RenderSettings& settings,
                                               const SeenSplat& seen, const Splat& dL,
                                               const CoefficientRows<kDegree>& rows, M::HarmonicBasis& basis,
-                                              M::Pinhole* dL_dcamera, M::Pinhole* dL_dcamera_by_color) {
+                                              M::Pinhole* dL_dcamera) {
   GaussianGradient out;
-  M::Footprint dL_dfootprint;
-  dL_dfootprint.mean_px = dL.mean_px;
-  dL_dfootprint.conic = dL.conic;
-  dL_dfootprint.opacity = dL.opacity;
-  dL_dfootprint.depth = M::depth_channel_vjp(seen.depth, settings.inverse_depth, dL.channels.w);
-  dL_dfootprint.half_extent_px = Vec2f(0, 0);
-  const M::FootprintVjp f = M::footprint_vjp(in.placed, in.opacity, camera, settings, dL_dfootprint);
-  const M::Placed dL_dplaced = M::project_vjp(in.placed, camera, f.dL_dprojected);
+  const M::GaussianVjp vjp = M::gaussian_vjp(in, form_of(g), camera, settings, seen.depth, dL);
 
   Vec3f dL_doffset(0, 0, 0);
   const Vec3f dL_dcolor(dL.channels.x, dL.channels.y, dL.channels.z);
   if (g.color) {
     out.color = dL_dcolor;
   } else {
-    const Vec3f offset = M::view_offset(in.placed.mean, camera), direction = M::view_direction(offset);
-    basis = M::harmonic_basis(kDegree, direction);
-    // The sum before the clamp is not kept, but where it was clamped the colour is 0.
-    out.sh_sum = M::color_from_harmonics_vjp(seen.color - Vec3f(0.5f, 0.5f, 0.5f), dL_dcolor);
+    const M::ViewRay ray = M::view_ray(in.placed.mean, camera);
+    basis = M::harmonic_basis(kDegree, ray.direction);
+    out.sh_sum = M::color_from_harmonics_vjp(seen.color, dL_dcolor);
     const auto row = rows.own();
     M::HarmonicBasis dL_dbasis;
 #pragma unroll
     for (int k = 0; k < 16; ++k)
       dL_dbasis.b[k] = k < rows.kCount ? dot(row[k < rows.kCount ? k : 0], out.sh_sum) : 0.0f;
-    dL_doffset = M::view_direction_vjp(offset, M::harmonic_basis_vjp(kDegree, direction, dL_dbasis));
+    dL_doffset = M::view_ray_vjp(kDegree, ray, dL_dbasis);
   }
-  out.mean = dL_dplaced.mean + dL_doffset;
-  out.logit_opacity = g.is_activated ? f.dL_dopacity : M::sigmoid_vjp(in.opacity, f.dL_dopacity);
-  if (g.covariance) {
-    out.covariance = M::unpack_covariance_vjp(dL_dplaced.covariance);
-  } else {
-    const M::Shape dL_dshape = M::covariance_vjp(in.shape, dL_dplaced.covariance);
-    out.log_scale = g.is_activated ? dL_dshape.scale * settings.scale_modifier
-                                   : M::scale_from_log_vjp(in.shape.scale, dL_dshape.scale);
-    out.rotation = dL_dshape.rotation;
-  }
-  if (dL_dcamera) {
-    *dL_dcamera = M::project_camera_vjp(in.placed, camera, f.dL_dprojected);
-    *dL_dcamera_by_color = M::view_offset_camera_vjp(camera, dL_doffset);
-  }
+  out.stored = vjp.dL_dstored;
+  out.stored.mean = out.stored.mean + dL_doffset;
+  if (dL_dcamera) *dL_dcamera = M::gaussian_camera_vjp(in.placed, camera, vjp.dL_dprojected, dL_doffset);
   return out;
 }
 

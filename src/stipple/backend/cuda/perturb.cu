@@ -4,7 +4,6 @@
 #include "stipple/backend/cuda/adam.cuh"
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/kernel.cuh"
-#include "stipple/backend/perturbation.h"
 
 namespace stipple {
 
@@ -17,7 +16,8 @@ __global__ void perturb_kernel(Vec3f* mean, const Vec3f* log_scale, const Vec4f*
                                const ViewStatus* status, int view_count) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= count || !may_update(status, view_count)) return;
-  mean[i] = perturbed_mean(mean[i], log_scale[i], rotation[i], logit_opacity[i], amount, seed, i);
+  mean[i] = M::perturbed_mean(mean[i], log_scale[i], rotation[i], logit_opacity[i], amount, i,
+                              static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
 }
 
 }  // namespace

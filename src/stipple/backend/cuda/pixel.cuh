@@ -4,20 +4,16 @@
 // pixels, a lane two of those, one above the other: what is read of a splat serves both, and reading is what
 // there is most of.
 //
-// With log2(e) / 2 folded into the conic and log2(opacity) into the constant, alpha = 2^y where
-//
-//   y = log2 o + a dx^2 + b dx dy + c dy^2,      (a, b, c) = -log2(e) (Q.xx / 2, Q.xy, Q.yy / 2)
-//
-// and a splat is skipped where y < -log2(255): one compare, before any exponential. Both passes evaluate y
-// and the exponential with the same operations, so that they see exactly the same contributions.
+// Alpha is evaluated in the folded form of math/blending.glsl, 2^y; here y is a polynomial of the place in
+// the patch. Both passes evaluate y and the exponential with the same operations, so that they see exactly
+// the same contributions.
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/chunk.h"
 #include "stipple/backend/cuda/kernel.cuh"
 
 namespace stipple {
 
-constexpr float kMinExponent = -7.9943534f;  // -log2(255)
-constexpr int kPatch = 8;                    // pixels a side
+constexpr int kPatch = 8;  // pixels a side
 constexpr int kTileThreads = 128, kTileWarps = 4;
 constexpr int kLanePixels = 2;
 
@@ -64,13 +60,13 @@ struct StagedSplat {
 template <bool kGiven>
 __device__ StagedSplat stage(const ProjectedSplat* splats, const float4* channels, unsigned gaussian,
                              float log2_alpha_max) {
-  constexpr float kLog2E = 1.44269504f;
   const auto* from = reinterpret_cast<const float4*>(splats + gaussian);
   const float4 p = from[0], q = from[1], r = from[2];
   const float log2_opacity = reinterpret_cast<const float*>(from + 3)[1];
+  const M::FoldedSplat f = M::fold(Vec2f(p.x, p.y), Vec3f(p.z, p.w, q.x), log2_opacity, log2_alpha_max);
   StagedSplat s;
-  s.shape = make_float4(p.x, p.y, -0.5f * kLog2E * p.z, -kLog2E * p.w);
-  s.limits = make_float4(-0.5f * kLog2E * q.x, log2_opacity, fminf(log2_opacity, log2_alpha_max), 0);
+  s.shape = make_float4(f.mean_px.x, f.mean_px.y, f.curve.x, f.curve.y);
+  s.limits = make_float4(f.curve.z, f.log2_opacity, f.max_exponent, 0);
   s.color = kGiven ? channels[gaussian] : make_float4(q.z, q.w, r.x, r.y);
   return s;
 }
@@ -138,7 +134,7 @@ struct Patch {
     const float side = a * near_x * near_x + on_side * (b * near_x + c * on_side);
     const float above = c * near_y * near_y + on_top * (b * near_y + a * on_top);
     const float slack = 0.01f - 1e-5f * (a * near_x * near_x + c * near_y * near_y);
-    return fmaxf(side, above) + s.limits.y + slack >= kMinExponent;
+    return fmaxf(side, above) + s.limits.y + slack >= M::min_exponent;
   }
 
   // Explicit operations, so that both passes round alike.

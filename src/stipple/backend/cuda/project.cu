@@ -26,7 +26,7 @@ __device__ Vec3f shade(const GaussianPointers& g, unsigned i, Vec3f mean, const 
   const std::size_t first = i - lane_index();
   mine.load(g.sh + first * mine.kFloats, __ballot_sync(kAllLanes, is_drawn));
   if (!is_drawn) return {0, 0, 0};
-  const M::HarmonicBasis basis = M::harmonic_basis(kDegree, M::view_direction(M::view_offset(mean, camera)));
+  const M::HarmonicBasis basis = M::harmonic_basis(kDegree, M::view_ray(mean, camera).direction);
   const auto row = mine.own();
   Vec3f sum(0, 0, 0);
 #pragma unroll
@@ -34,17 +34,16 @@ __device__ Vec3f shade(const GaussianPointers& g, unsigned i, Vec3f mean, const 
   return M::color_from_harmonics(sum);
 }
 
-__device__ void store(const M::Footprint& f, Vec3f color, float depth_channel, float log2_opacity,
-                      ProjectedSplat* to) {
+__device__ void store(const Splat& s, const M::Footprint& f, float log2_opacity, ProjectedSplat* to) {
   auto* out = reinterpret_cast<float4*>(to);
-  out[0] = make_float4(f.mean_px.x, f.mean_px.y, f.conic.x, f.conic.y);
-  out[1] = make_float4(f.conic.z, f.opacity, color.x, color.y);
-  out[2] = make_float4(color.z, depth_channel, f.depth, f.half_extent_px.x);
+  out[0] = make_float4(s.mean_px.x, s.mean_px.y, s.conic.x, s.conic.y);
+  out[1] = make_float4(s.conic.z, s.opacity, s.channels.x, s.channels.y);
+  out[2] = make_float4(s.channels.z, s.channels.w, f.depth, f.half_extent_px.x);
   out[3] = make_float4(f.half_extent_px.y, log2_opacity, 0, 0);
 }
 
 template <int kDegree>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 8)
     project_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings, int columns,
                    TileRows band, ProjectOutput out) {
   __shared__ CoefficientRows<kDegree> coefficients[kThreads / kWarp];
@@ -56,7 +55,7 @@ __global__ void __launch_bounds__(kThreads)
   f.opacity = 0;
   Vec3f mean(0, 0, 0);
   if (i < g.count) {
-    const LoadedGaussian in = load_gaussian(g, i, settings.scale_modifier);
+    const M::ActiveGaussian in = load_gaussian(g, i, settings.scale_modifier);
     mean = in.placed.mean;
     f = M::footprint(in.placed, in.opacity, camera, settings);
   }
@@ -82,7 +81,7 @@ __global__ void __launch_bounds__(kThreads)
     out.tile_count[i] = tiles;
     out.depth_key[i] = tiles > 0 ? __float_as_uint(f.depth) : 0xffffffffu;
     if (f.opacity > 0)
-      store(f, color, M::depth_channel(f.depth, settings.inverse_depth), log2_opacity, out.splat + i);
+      store(M::splat_of(f, color, settings), f, log2_opacity, out.splat + i);
     else
       out.splat[i].splat.opacity = 0;
   }

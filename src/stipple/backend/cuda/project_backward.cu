@@ -5,7 +5,6 @@
 
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/gaussian_backward.cuh"
-#include "stipple/backend/cuda/observe.cuh"
 #include "stipple/backend/render_settings.h"
 
 namespace stipple {
@@ -37,7 +36,7 @@ __device__ PackedCovariance sum_of(const PackedCovariance& a, const PackedCovari
   return s;
 }
 
-__device__ void store(const GaussianGradient& d, unsigned i, const GradientPointers& out) {
+__device__ void store(const M::StoredGaussian& d, Vec3f color, unsigned i, const GradientPointers& out) {
   const float4 q = out.adds ? out.rotation[i] : make_float4(0, 0, 0, 0);
   const bool adds = out.adds;
   out.mean[i] = adds ? out.mean[i] + d.mean : d.mean;
@@ -46,19 +45,16 @@ __device__ void store(const GaussianGradient& d, unsigned i, const GradientPoint
       adds ? make_float4(q.x + d.rotation.x, q.y + d.rotation.y, q.z + d.rotation.z, q.w + d.rotation.w)
            : make_float4(d.rotation.x, d.rotation.y, d.rotation.z, d.rotation.w);
   out.logit_opacity[i] = adds ? out.logit_opacity[i] + d.logit_opacity : d.logit_opacity;
-  if (out.color) out.color[i] = adds ? out.color[i] + d.color : d.color;
+  if (out.color) out.color[i] = adds ? out.color[i] + color : color;
   if (out.covariance) out.covariance[i] = adds ? sum_of(out.covariance[i], d.covariance) : d.covariance;
 }
 
 // The block's sum of one Gaussian's share in the camera's gradient a thread.
-__device__ void add_camera(const M::Pinhole& a, const M::Pinhole& b, double* out) {
-  const float field[kCameraFields] = {
-      a.rotation[0].x + b.rotation[0].x, a.rotation[0].y + b.rotation[0].y, a.rotation[0].z + b.rotation[0].z,
-      a.rotation[1].x + b.rotation[1].x, a.rotation[1].y + b.rotation[1].y, a.rotation[1].z + b.rotation[1].z,
-      a.rotation[2].x + b.rotation[2].x, a.rotation[2].y + b.rotation[2].y, a.rotation[2].z + b.rotation[2].z,
-      a.translation.x + b.translation.x, a.translation.y + b.translation.y, a.translation.z + b.translation.z,
-      a.focal_px.x + b.focal_px.x,       a.focal_px.y + b.focal_px.y,       a.center_px.x + b.center_px.x,
-      a.center_px.y + b.center_px.y};
+__device__ void add_camera(const M::Pinhole& d, double* out) {
+  const float field[kCameraFields] = {d.rotation[0].x, d.rotation[0].y, d.rotation[0].z, d.rotation[1].x,
+                                      d.rotation[1].y, d.rotation[1].z, d.rotation[2].x, d.rotation[2].y,
+                                      d.rotation[2].z, d.translation.x, d.translation.y, d.translation.z,
+                                      d.focal_px.x,    d.focal_px.y,    d.center_px.x,   d.center_px.y};
   for (int k = 0; k < kCameraFields; ++k) {
     const double sum = sum_over_block<kThreads>(static_cast<double>(field[k]));
     if (threadIdx.x == 0) out[k] = sum;
@@ -89,11 +85,11 @@ __global__ void __launch_bounds__(kThreads)
   if (!g.color) rows.load(g.sh + first * rows.kFloats, __ballot_sync(kAllLanes, is_drawn));
   GaussianGradient d;
   M::HarmonicBasis basis;
-  M::Pinhole dL_dcamera = no_camera(), by_color = no_camera();
+  M::Pinhole dL_dcamera = no_camera();
   if (is_drawn)
     d = gaussian_backward<kDegree>(g, load_gaussian(g, i, settings.scale_modifier), camera, settings, seen,
                                    load_splat_gradient(dL_dsplat, i), rows, basis,
-                                   out.camera ? &dL_dcamera : nullptr, &by_color);
+                                   out.camera ? &dL_dcamera : nullptr);
   coefficients.store(basis, d.sh_sum, is_drawn && !g.color);
   for (int k = 0; k < rows.kFloats; ++k) {
     const int at = k * kWarp + lane_index(), row = at / rows.kFloats;
@@ -103,14 +99,15 @@ __global__ void __launch_bounds__(kThreads)
     to = out.adds ? to + mine : mine;
   }
   if (i < g.count) {
-    store(d, i, out);
+    store(d.stored, d.color, i, out);
     if (out.observed) {
       Vec2f sum = out.adds ? out.observed[i] : Vec2f(0, 0);
-      if (is_drawn) add_observation(absolute ? absolute[i] : dL_dsplat[i].mean_px, half_size, sum);
+      if (is_drawn)
+        sum = sum + M::density_observation(absolute ? absolute[i] : dL_dsplat[i].mean_px, half_size);
       out.observed[i] = sum;
     }
   }
-  if (out.camera) add_camera(dL_dcamera, by_color, out.camera + std::size_t{blockIdx.x} * kCameraFields);
+  if (out.camera) add_camera(dL_dcamera, out.camera + std::size_t{blockIdx.x} * kCameraFields);
 }
 
 constexpr int kCameraThreads = kCameraFields * kWarp;

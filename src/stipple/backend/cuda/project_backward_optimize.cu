@@ -5,7 +5,6 @@
 #include "stipple/backend/cuda/adam.cuh"
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/gaussian_backward.cuh"
-#include "stipple/backend/cuda/observe.cuh"
 #include "stipple/backend/cuda/splat_sums.cuh"
 #include "stipple/backend/render_settings.h"
 
@@ -132,14 +131,14 @@ struct WarpScratch {
   __device__ void store(const GaussianGradient& d, const M::HarmonicBasis& basis, bool is_drawn) {
     const int lane = lane_index();
     for (int c = 0; c < 3; ++c) {
-      mean[3 * lane + c] = d.mean[c];
-      log_scale[3 * lane + c] = d.log_scale[c];
+      mean[3 * lane + c] = d.stored.mean[c];
+      log_scale[3 * lane + c] = d.stored.log_scale[c];
     }
-    rotation[4 * lane] = d.rotation.x;
-    rotation[4 * lane + 1] = d.rotation.y;
-    rotation[4 * lane + 2] = d.rotation.z;
-    rotation[4 * lane + 3] = d.rotation.w;
-    logit_opacity[lane] = d.logit_opacity;
+    rotation[4 * lane] = d.stored.rotation.x;
+    rotation[4 * lane + 1] = d.stored.rotation.y;
+    rotation[4 * lane + 2] = d.stored.rotation.z;
+    rotation[4 * lane + 3] = d.stored.rotation.w;
+    logit_opacity[lane] = d.stored.logit_opacity;
     coefficients.store(basis, d.sh_sum, is_drawn);  // and waits for the warp
   }
 };
@@ -164,7 +163,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   if (drawn) {
     // Everything is asked for before the first of it is used.
     TakenGradient taken;
-    LoadedGaussian gaussian;
+    M::ActiveGaussian gaussian;
     if (is_drawn) {
       taken = gradients.load(i);
       gaussian = load_gaussian(g, i, settings.scale_modifier);
@@ -172,10 +171,11 @@ __global__ void __launch_bounds__(kThreads, 4)
     scratch.rows.load(g.sh + first * scratch.rows.kFloats, drawn);
     if (is_drawn) {
       d = gaussian_backward<kDegree>(g, gaussian, camera, settings, seen, taken.splat, scratch.rows, basis,
-                                     nullptr, nullptr);
+                                     nullptr);
       gradients.clear(i);
       if (observation.sum && may_change)
-        add_observation(taken.observed, observation.half_size, observation.sum[i]);
+        observation.sum[i] =
+            observation.sum[i] + M::density_observation(taken.observed, observation.half_size);
     }
   }
   if (!may_change) return;

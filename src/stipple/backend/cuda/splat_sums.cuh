@@ -62,20 +62,17 @@ __device__ void clear_sums(float* sums, unsigned i) {
   for (int k = 0; k < kFields / 4; ++k) at[k] = make_float4(0, 0, 0, 0);
 }
 
-// The conic multiplied in.
 template <class K>
 __device__ Splat splat_gradient(const ProjectedSplat* splats, unsigned i, const SplatSums<K>& sum) {
   const auto* from = reinterpret_cast<const float4*>(splats + i);
   const float4 head = from[0], next = from[1];
-  const Vec3f conic(head.z, head.w, next.x);
   const float* f = sum.field;
-  Splat g;
-  // dx here is pixel - mean, the opposite of d in math/blending.glsl.
-  g.mean_px = Vec2f(conic.x * f[kMx] + conic.y * f[kMy], conic.y * f[kMx] + conic.z * f[kMy]);
-  g.conic = Vec3f(-0.5f * f[kMxx], -f[kMxy], -0.5f * f[kMyy]);
-  g.opacity = f[kM0] / next.y;
-  g.channels = Vec4f(f[kRed], f[kGreen], f[kBlue], K::kFourth ? f[kFourthSum] : 0.0f);
-  return g;
+  M::SplatMoments m;
+  m.q = f[kM0];
+  m.qd = Vec2f(f[kMx], f[kMy]);
+  m.qdd = Vec3f(f[kMxx], f[kMxy], f[kMyy]);
+  m.channels = Vec4f(f[kRed], f[kGreen], f[kBlue], K::kFourth ? f[kFourthSum] : 0.0f);
+  return M::splat_gradient(Vec3f(head.z, head.w, next.x), next.y, m);
 }
 
 }  // namespace stipple

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// One Gaussian from its stored parameters to a splat on the screen, and back: the other files' functions in a row.
+//
+//   stored --activate--> shape, placed, opacity --footprint--> footprint --splat_of--> splat
+//   mean   --view_ray--> direction --harmonic_basis--> basis;   color = color_from_harmonics(sum_k basis_k sh_k)
+//
+// The sum over coefficients stands between the two halves of the colour: every backend streams the coefficients from
+// its own memory, forward for the sum and backward for dL_dsh_k = basis_k dL_dsum and dL_dbasis_k = sh_k . dL_dsum.
+
+struct StoredGaussian {  // a gradient has the same type
+  vec3 mean;
+  vec3 log_scale;
+  vec4 rotation;
+  real logit_opacity;
+  PackedCovariance covariance;
+};
+
+struct GaussianForm {   // the same for all Gaussians of a scene
+  bool has_covariance;  // it is given, and log_scale and rotation mean nothing; otherwise it means nothing
+  bool is_activated;    // log_scale is the scale itself, and logit_opacity the opacity
+};
+
+struct ActiveGaussian {
+  Shape shape;  // only where the covariance is computed
+  Placed placed;
+  real opacity;
+};
+
+FN ActiveGaussian activate(StoredGaussian g, GaussianForm form, real scale_modifier) {
+  ActiveGaussian a;
+  a.placed.mean = g.mean;
+  if (form.has_covariance) {
+    a.placed.covariance = unpack_covariance(g.covariance);
+  } else {
+    a.shape.scale = form.is_activated ? g.log_scale * scale_modifier : scale_from_log(g.log_scale, scale_modifier);
+    a.shape.rotation = g.rotation;
+    a.placed.covariance = covariance(a.shape);
+  }
+  // Last, since vectors of Gaussians run short of registers above.
+  a.opacity = form.is_activated ? g.logit_opacity : sigmoid(g.logit_opacity);
+  return a;
+}
+
+// What means nothing gets the gradient 0.
+FN StoredGaussian activate_vjp(ActiveGaussian a, GaussianForm form, real scale_modifier, Placed dL_dplaced,
+                               real dL_dopacity) {
+  StoredGaussian g;
+  g.mean = dL_dplaced.mean;
+  g.logit_opacity = form.is_activated ? dL_dopacity : sigmoid_vjp(a.opacity, dL_dopacity);
+  if (form.has_covariance) {
+    g.log_scale = vec3(real(0), real(0), real(0));
+    g.rotation = vec4(real(0), real(0), real(0), real(0));
+    g.covariance = unpack_covariance_vjp(dL_dplaced.covariance);
+  } else {
+    Shape dL_dshape = covariance_vjp(a.shape, dL_dplaced.covariance);
+    g.log_scale = form.is_activated ? dL_dshape.scale * scale_modifier
+                                    : scale_from_log_vjp(a.shape.scale, dL_dshape.scale);
+    g.rotation = dL_dshape.rotation;
+    g.covariance.xx = real(0);
+    g.covariance.xy = real(0);
+    g.covariance.xz = real(0);
+    g.covariance.yy = real(0);
+    g.covariance.yz = real(0);
+    g.covariance.zz = real(0);
+  }
+  return g;
+}
+
+FN Splat splat_of(Footprint f, vec3 color, RenderSettings settings) {
+  Splat s;
+  s.mean_px = f.mean_px;
+  s.conic = f.conic;
+  s.opacity = f.opacity;
+  s.channels = vec4(color.x, color.y, color.z, depth_channel(f.depth, settings.inverse_depth));
+  return s;
+}
+
+// The footprint's gradient; the colour's is dL_dsplat's first three channels as they are.
+FN Footprint splat_of_vjp(real depth, RenderSettings settings, Splat dL_dsplat) {
+  Footprint g;
+  g.mean_px = dL_dsplat.mean_px;
+  g.conic = dL_dsplat.conic;
+  g.opacity = dL_dsplat.opacity;
+  g.depth = depth_channel_vjp(depth, settings.inverse_depth, dL_dsplat.channels.w);
+  g.half_extent_px = vec2(real(0), real(0));
+  return g;
+}
+
+struct GaussianVjp {
+  StoredGaussian dL_dstored;  // without what the colour adds to the mean: view_ray_vjp's result
+  Projected dL_dprojected;    // to be passed on to gaussian_camera_vjp
+};
+
+// For a Gaussian that was not culled. depth: its footprint's.
+FN GaussianVjp gaussian_vjp(ActiveGaussian g, GaussianForm form, Pinhole camera, RenderSettings settings, real depth,
+                            Splat dL_dsplat) {
+  FootprintVjp f =
+      footprint_vjp(g.placed, g.opacity, camera, settings, splat_of_vjp(depth, settings, dL_dsplat));
+  Placed dL_dplaced = project_vjp(g.placed, camera, f.dL_dprojected);
+  GaussianVjp result;
+  result.dL_dstored = activate_vjp(g, form, settings.scale_modifier, dL_dplaced, f.dL_dopacity);
+  result.dL_dprojected = f.dL_dprojected;
+  return result;
+}
+
+struct ViewRay {  // from the camera's centre to a Gaussian
+  vec3 offset;
+  vec3 direction;
+};
+
+FN ViewRay view_ray(vec3 mean, Pinhole camera) {
+  ViewRay v;
+  v.offset = view_offset(mean, camera);
+  v.direction = view_direction(v.offset);
+  return v;
+}
+
+// From the gradient of the basis for its direction to that of the offset, which is also what the colour adds to that
+// of the mean.
+FN vec3 view_ray_vjp(int degree, ViewRay v, HarmonicBasis dL_dbasis) {
+  return view_direction_vjp(v.offset, harmonic_basis_vjp(degree, v.direction, dL_dbasis));
+}
+
+// The camera moves the Gaussian on the screen and changes from where it is seen.
+FN Pinhole gaussian_camera_vjp(Placed g, Pinhole camera, Projected dL_dprojected, vec3 dL_doffset) {
+  Pinhole dL_dcamera = project_camera_vjp(g, camera, dL_dprojected);
+  Pinhole by_color = view_offset_camera_vjp(camera, dL_doffset);
+  dL_dcamera.rotation = dL_dcamera.rotation + by_color.rotation;
+  dL_dcamera.translation = dL_dcamera.translation + by_color.translation;
+  return dL_dcamera;
+}
