@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stipple/backend/backend.h"
+#include "stipple/backend/render_settings.h"
 #include "stipple/core/random.h"
 #include "stipple/reference/reference_render.h"
 
@@ -36,8 +37,7 @@ inline Reference to_reference(const Gaussians& g, const View& view) {
   r.camera.size_px = {static_cast<double>(c.width_px), static_cast<double>(c.height_px)};
   const RenderOptions& o = view.options;
   r.background = to_double(o.background);
-  r.settings = {o.near_plane, 0.3,           o.scale_modifier,
-                o.alpha_max,  o.antialiased, o.depth == DepthOutput::kInverse};
+  r.settings = render_settings<Math<double>::RenderSettings>(o);
   return r;
 }
 

@@ -114,6 +114,8 @@ inline std::vector<ConformanceScene> conformance_scenes() {
       {.depth = DepthOutput::kInverse});
   add("alpha_max_and_scale", random_cloud(400, 1, 21, {.logit_opacity = 3}), looking_down_z(120, 90, 100),
       {.scale_modifier = 1.4f, .alpha_max = 0.999f, .near_plane = 3.5f});
+  add("more_blur", random_cloud(400, 1, 23, {.log_scale = -4}), looking_down_z(120, 90, 100),
+      {.blur_px2 = 1.1f});
   add(
       "equal_depths",
       [] {

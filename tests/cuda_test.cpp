@@ -74,10 +74,11 @@ SixSteps six_steps_on_two_views(const BinRoom& first_room) {
 }
 
 TEST_F(CudaTest, TooLittleRoomRunsTheStepAgain) {
-  const SixSteps expected = six_steps_on_two_views({1 << 20, 1 << 22});
+  const SixSteps expected = six_steps_on_two_views({1 << 20, 1 << 22, true});
   EXPECT_EQ(expected.overflow_count, 0);
   // Too little for Gaussians, for pairs, and for both.
-  for (const BinRoom room : {BinRoom{1, 1}, {1 << 20, 255}, {100, 1 << 22}, {5000, 10'000}}) {
+  for (const BinRoom room :
+       {BinRoom{1, 1, true}, {1 << 20, 255, true}, {100, 1 << 22, true}, {5000, 10'000, true}}) {
     const SixSteps small = six_steps_on_two_views(room);
     expect_same(small.trained, expected.trained);
     EXPECT_EQ(small.overflow_count, 2) << room.pairs;  // once for each view: the next time it is known
@@ -89,7 +90,7 @@ TEST_F(CudaTest, MoreGaussiansThanTheLastTimeRunTheStepAgain) {
   const View view{looking_down_z(245, 136, 150), {}};
   CudaBackend backend({.deterministic = true});
   TrainBuffers grown, fresh;
-  backend.own(fresh.pass).first_room = {1 << 20, 1 << 22};
+  backend.own(fresh.pass).first_room = {1 << 20, 1 << 22, true};
   TrainState few = make_train_state(backend, random_cloud(100, 3, 86));
   step(backend, few, view, 1, grown);
   EXPECT_EQ(backend.own(grown.pass).overflow_count, 0);
@@ -241,7 +242,7 @@ TEST_F(CudaTest, AStepThatDoesNotFitChangesNothing) {
     TrainBuffers limited_buffers;
     const PassResult one = step(*limited, limited_state, small, 1, limited_buffers);
     try {
-      step(*limited, limited_state, large, 2, limited_buffers);
+      step(*limited, limited_state, large, 2, limited_buffers, 1);
       break;  // from here on there is room
     } catch (const OutOfMemory&) {
       ++failures;

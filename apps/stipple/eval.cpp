@@ -68,14 +68,6 @@ std::vector<std::size_t> views_to_show(const Scene& scene, bool train) {
   return which;
 }
 
-// Photos with transparency were put on the colour that the model has to have behind it.
-RenderOptions render_options(const RunOptions& run) {
-  RenderOptions options;
-  options.background = run.background;
-  options.antialiased = run.antialiased;
-  return options;
-}
-
 void print_scores(const Evaluation& evaluation) {
   std::vector<std::vector<std::string>> rows = {{"view", "PSNR", "SSIM"}};
   const auto add = [&](const std::string& name, double psnr, double ssim) {
@@ -107,7 +99,7 @@ void run_eval(const EvalArguments& a) {
   const std::vector<std::size_t> which = views_to_show(scene, a.train);
   const auto backend = a.backend.make();
   const DeviceGaussians gaussians = upload(*backend, load_ply(subject.model));
-  const RenderOptions options = render_options(subject.options);
+  const RenderOptions options = subject.options.render;
   PhotoCache photos(scene.views, kPhotoBytes);
 
   Progress progress(static_cast<int>(which.size()));

@@ -5,12 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <memory>
 
 #include "apps/stipple/backend_choice.h"
 #include "apps/stipple/commands.h"
+#include "apps/stipple/option_flags.h"
 #include "apps/stipple/render_path.h"
 #include "stipple/core/error.h"
 #include "stipple/io/camera_file.h"
@@ -26,27 +25,12 @@ namespace {
 struct RenderArguments {
   std::string model, camera, output, depth, inverse_depth, alpha;
   BackendChoice backend;
-  std::string background = "0,0,0";
-  bool antialiased = false;
+  GivenFlags options;
   PathArguments path;
 };
 
 bool has_extension(const std::string& path, const char* extension) {
   return std::filesystem::path(path).extension() == extension;
-}
-
-Vec3f parse_color(const std::string& text) {
-  Vec3f color;
-  const char *at = text.data(), *end = at + text.size();
-  for (int c = 0; c < 3; ++c) {
-    auto [next, error] = std::from_chars(at, end, color[c]);
-    bool is_last = c == 2;
-    if (error != std::errc() || !std::isfinite(color[c]) ||
-        (is_last ? next != end : next == end || *next != ','))
-      throw Error(fmt::format("--background {}: give red,green,blue, such as 1,0.5,0", text));
-    at = next + 1;
-  }
-  return color;
 }
 
 // Before the work, so that a mistyped name costs nothing.
@@ -85,8 +69,10 @@ void render_image(const RenderArguments& a, RenderOptions options) {
 
 void run_render(const RenderArguments& a) {
   RenderOptions options;
-  options.background = parse_color(a.background);
-  options.antialiased = a.antialiased;
+  for_each_render_option(options, [&](const char* flag, auto& value, OptionRange, const char*) {
+    apply_flag(a.options, flag, value);
+  });
+  check(options);
   if (!a.path.path.empty()) return render_path(a.path, a.model, a.output, options, *a.backend.make());
   if (a.camera.empty()) throw CLI::RequiredError("--camera or --path");
   render_image(a, options);
@@ -115,8 +101,10 @@ void add_render(CLI::App& app) {
   auto* alpha = command->add_option("--alpha", a->alpha, "also write the accumulated alpha as .npy");
   inverse->excludes(depth);
   for (CLI::Option* option : {depth, inverse, alpha}) option->excludes(path);
-  command->add_option("--background", a->background, "red,green,blue, each 0 to 1")->capture_default_str();
-  command->add_flag("--antialiased", a->antialiased, "dim splats that are smaller than a pixel");
+  const RenderOptions usual;
+  for_each_render_option(usual, [&](const char* flag, const auto& standard, OptionRange, const char* help) {
+    add_option_flag(*command, flag, "Options", standard, help, a->options);
+  });
   add_backend_options(*command, a->backend);
   command->callback([a] { run_render(*a); });
 }

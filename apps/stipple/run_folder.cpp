@@ -11,7 +11,6 @@
 #include "apps/stipple/run_options.h"
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
-#include "stipple/train/option_text.h"
 
 namespace stipple {
 
@@ -86,8 +85,7 @@ RunOptions load_run_options(const fs::path& folder) {
   if (options.scene.empty())
     throw Error(fmt::format("{}: it names no scene; stipple train did not write it", file.string()));
   scene_options_from_json(object_in(object, "scene_options"), file.string(), options.scene_options);
-  options.antialiased = value_or(train, "antialiased", false);
-  parse_option(value_or(train, "background", std::string("0,0,0")), options.background);
+  render_options_from_json(train, file.string(), options.render);
   options.held_out_tests = value_or(train, "eval", false);
   return options;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "stipple/backend/view.h"
 #include "stipple/scene/scene.h"
 
 namespace stipple {
@@ -14,8 +15,7 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 struct RunOptions {  // options.json
   std::filesystem::path scene;
   SceneOptions scene_options;
-  Vec3f background{0, 0, 0};
-  bool antialiased = false;     // the model is to be rendered so
+  RenderOptions render;         // the model is to be rendered so
   bool held_out_tests = false;  // it was trained without the test views
 };
 

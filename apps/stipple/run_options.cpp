@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "apps/stipple/option_flags.h"
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 #include "stipple/train/option_text.h"
@@ -68,40 +69,11 @@ json load_config(const std::string& path) {
   return parsed;
 }
 
-template <class T>
-void add_flag(CLI::App& command, const char* flag, const char* group, const T& standard, const char* help,
-              GivenOptions& given) {
-  const std::string name = fmt::format("--{}", flag);
-  const auto take = [&given, flag](const std::string& text) {
-    T parsed{};
-    if (const auto complaint = parse_option(text, parsed))
-      throw CLI::ValidationError(fmt::format("--{}: {}", flag, *complaint));
-    given.text_from_flag[flag] = text;
-  };
-  if constexpr (std::is_same_v<T, bool>) {
-    command
-        .add_flag_callback(
-            name, [&given, flag] { given.text_from_flag[flag] = "true"; }, help)
-        ->group(group);
-  } else {
-    command.add_option_function<std::string>(name, take, help)
-        ->type_name(std::is_arithmetic_v<T> ? "NUMBER" : "TEXT")
-        ->default_str(to_text(standard))
-        ->group(group);
-  }
-}
-
 void apply(const json& file, const std::string& name, RunSettings& options) {
   if (file.contains("scene_options")) scene_options_from_json(file["scene_options"], name, options.scene);
   for_each_run_option(options, [&](const char* flag, const char*, auto& value, const char*) {
     from_json_value(file["train"], flag, name, value);
   });
-}
-
-template <class T>
-void apply_given(const GivenOptions& given, const char* flag, T& value) {
-  const auto found = given.text_from_flag.find(flag);
-  if (found != given.text_from_flag.end()) parse_option(found->second, value);
 }
 
 }  // namespace
@@ -116,7 +88,7 @@ void add_run_options(CLI::App& command, GivenOptions& given) {
       ->group("Run");
   const RunSettings standard;
   const auto add = [&](const char* flag, const char* group, const auto& value, const char* help) {
-    add_flag(command, flag, group, value, help, given);
+    add_option_flag(command, flag, group, value, help, given.text_from_flag);
   };
   for_each_run_option(standard, add);
   for_each_scene_option(standard.scene, add);
@@ -127,7 +99,7 @@ RunSettings resolve(const GivenOptions& given) {
   const Preset* preset = find_preset(given.preset);
   Strategy strategy = preset ? preset->strategy : Strategy::kAdc;
   if (!config.is_null()) from_json_value(config["train"], "strategy", given.config, strategy);
-  apply_given(given, "strategy", strategy);
+  apply_flag(given.text_from_flag, "strategy", strategy);
 
   RunSettings options;
   options.train = default_train_options(strategy, given.text_from_flag.contains("absgrad"));
@@ -137,14 +109,14 @@ RunSettings resolve(const GivenOptions& given) {
   }
   if (!config.is_null()) apply(config, given.config, options);
   const auto take = [&](const char* flag, const char*, auto& value, const char*) {
-    apply_given(given, flag, value);
+    apply_flag(given.text_from_flag, flag, value);
   };
   for_each_run_option(options, take);
   for_each_scene_option(options.scene, take);
   // Photos that are put on white are of a scene in front of white.
   if (options.scene.alpha == AlphaUse::kWhite && config.is_null() &&
       !given.text_from_flag.contains("background"))
-    options.train.background = {1, 1, 1};
+    options.train.render.background = {1, 1, 1};
   options.train.max_photo_bytes = static_cast<std::size_t>(options.max_ram_gib * (1u << 30));
   options.scene.seed = options.train.seed;
   check(options);
@@ -165,6 +137,12 @@ ordered_json run_options_to_json(const RunSettings& options) {
     out[key_of(flag)] = to_json_value(value);
   });
   return out;
+}
+
+void render_options_from_json(const json& object, const std::string& file, RenderOptions& options) {
+  for_each_render_option(options, [&](const char* flag, auto& value, OptionRange, const char*) {
+    from_json_value(object, flag, file, value);
+  });
 }
 
 void scene_options_from_json(const json& object, const std::string& file, SceneOptions& options) {

@@ -6,13 +6,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "apps/stipple/option_flags.h"
 #include "stipple/train/run_settings.h"
 
 namespace stipple {
 
 // What was given on the command line, by flag, and where the rest comes from.
 struct GivenOptions {
-  std::map<std::string, std::string> text_from_flag;
+  GivenFlags text_from_flag;
   std::string preset, config;
 };
 
@@ -24,6 +25,7 @@ RunSettings resolve(const GivenOptions& given);
 
 nlohmann::ordered_json scene_options_to_json(const SceneOptions& options);
 nlohmann::ordered_json run_options_to_json(const RunSettings& options);
+void render_options_from_json(const nlohmann::json& object, const std::string& file, RenderOptions& options);
 void scene_options_from_json(const nlohmann::json& object, const std::string& file, SceneOptions& options);
 
 }  // namespace stipple

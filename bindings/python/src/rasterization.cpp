@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One picture forward and backward, over borrowed memory: parameters, pictures and gradients stay where they
 // are, on the host or on a GPU. Only what the stages keep for the way back is ours.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
 #include "bindings/python/src/bindings.h"
+#include "bindings/python/src/options.h"
 #include "bindings/python/src/shared_backend.h"
 
 namespace stipple {
@@ -120,31 +126,89 @@ DepthOutput depth_output(const std::string& name) {
                               : DepthOutput::kNone;
 }
 
+void set(const std::string&, const py::handle& given, bool& value) {
+  const int truth = PyObject_IsTrue(given.ptr());
+  if (truth < 0) throw py::error_already_set();
+  value = truth != 0;
+}
+
+void set(const std::string& name, const py::handle& given, float& value) {
+  const double number = PyFloat_AsDouble(given.ptr());
+  if (PyErr_Occurred()) {
+    PyErr_Clear();
+    throw py::type_error(
+        fmt::format("{} must be a number, not {}", name, py::repr(given).cast<std::string>()));
+  }
+  value = static_cast<float>(number);
+}
+
+void set(const std::string& name, const py::handle& given, Vec3f& value) {
+  const auto numbers = py::array_t<float, py::array::c_style | py::array::forcecast>::ensure(given);
+  if (!numbers) {
+    PyErr_Clear();
+    throw py::type_error(fmt::format("{} must hold numbers", name));
+  }
+  if (numbers.ndim() != 1 || numbers.size() != 3) {
+    const std::string shape = py::str(numbers.attr("shape")).cast<std::string>();
+    throw py::value_error(fmt::format("{} must have the shape (3,), not {}", name, shape));
+  }
+  value = {numbers.at(0), numbers.at(1), numbers.at(2)};
+}
+
+// The options of a picture by their names in Python. TypeError for a name that is none of theirs.
+RenderOptions render_options_from(const py::dict& given) {
+  RenderOptions options;
+  std::size_t taken = 0;
+  for_each_render_option(options, [&](const char* flag, auto& value, OptionRange range, const char*) {
+    const std::string name = python_name(flag);
+    if (!given.contains(name)) return;
+    ++taken;
+    set(name, given[name.c_str()], value);
+    if (const char* problem = range_problem(range, value))
+      throw py::value_error(
+          fmt::format("{} {}, not {}", name, problem, py::repr(given[name.c_str()]).cast<std::string>()));
+  });
+  if (taken == given.size()) return options;
+  std::set<std::string> known;
+  for_each_render_option(
+      options, [&](const char* flag, auto&, OptionRange, const char*) { known.insert(python_name(flag)); });
+  for (const auto& item : given)
+    if (const auto name = item.first.cast<std::string>(); !known.contains(name))
+      throw py::type_error(
+          fmt::format("there is no option '{}' of a picture; there are: {}", name, fmt::join(known, ", ")));
+  return options;
+}
+
+// Of every option: its name in Python, its usual value, and what it is.
+std::vector<std::tuple<std::string, std::string, std::string>> list_render_options() {
+  std::vector<std::tuple<std::string, std::string, std::string>> rows;
+  const RenderOptions usual;
+  for_each_render_option(usual, [&](const char* flag, const auto& value, OptionRange, const char* help) {
+    rows.emplace_back(python_name(flag), to_text(value), help);
+  });
+  return rows;
+}
+
 // camera_from_world is 12 numbers, row by row.
 View make_view(const std::array<float, 12>& m, std::array<float, 2> focal, std::array<float, 2> center,
-               int width, int height, std::array<float, 3> background, const std::string& depth,
-               bool antialiased, float scale_modifier, float alpha_max, float near_plane) {
+               int width, int height, const std::string& depth, const py::dict& options) {
   View view;
   view.camera.camera_from_world = {rotation_from(m.data()), translation_from(m.data())};
   view.camera.focal_px = {focal[0], focal[1]};
   view.camera.center_px = {center[0], center[1]};
   view.camera.width_px = width;
   view.camera.height_px = height;
-  view.options.background = {background[0], background[1], background[2]};
+  view.options = render_options_from(options);
   view.options.depth = depth_output(depth);
-  view.options.antialiased = antialiased;
-  view.options.scale_modifier = scale_modifier;
-  view.options.alpha_max = alpha_max;
-  view.options.near_plane = near_plane;
   return view;
 }
 
 }  // namespace
 
 void bind_rasterization(py::module_& module) {
-  // As the decimal numbers that they are written as: 0.99, not the float's 0.9900000095.
-  module.attr("ALPHA_MAX") = Math<double>::default_alpha_max;
+  // As the decimal number that it is written as.
   module.attr("NEAR_PLANE") = Math<double>::default_near_plane;
+  module.def("render_options", &list_render_options);
   py::class_<View>(module, "View").def(py::init(&make_view));
   py::class_<Addresses>(module, "Addresses")
       .def(py::init([](Address mean, Address scale, Address rotation, Address opacity, Address sh,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference renderer in double, forward and backward: slow, and what everything else is held to.
 #include "bindings/python/src/bindings.h"
+#include "stipple/backend/render_settings.h"
 #include "stipple/reference/reference_render.h"
 
 namespace stipple {
@@ -46,13 +47,7 @@ class Reference {
     s_.camera.size_px = {static_cast<double>(view.camera.width_px),
                          static_cast<double>(view.camera.height_px)};
     s_.background = {background.at(0), background.at(1), background.at(2)};
-    const RenderOptions& o = view.options;
-    s_.settings.blur_px2 = M64::default_blur_px2;
-    s_.settings.near_plane = static_cast<double>(o.near_plane);
-    s_.settings.scale_modifier = static_cast<double>(o.scale_modifier);
-    s_.settings.alpha_max = static_cast<double>(o.alpha_max);
-    s_.settings.antialiased = o.antialiased;
-    s_.settings.inverse_depth = o.depth == DepthOutput::kInverse;
+    s_.settings = render_settings<M64::RenderSettings>(view.options);
   }
 
   py::tuple forward() const {

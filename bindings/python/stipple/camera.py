@@ -8,10 +8,9 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from . import _stipple
-from ._checks import check_shape, finite_number, float_array, host_array, one_of, positive_int, real_number
+from ._checks import check_shape, finite_number, float_array, host_array, one_of, positive_int
 
-ALPHA_MAX: float = _stipple.ALPHA_MAX  # no splat is more opaque than this
-NEAR_PLANE: float = _stipple.NEAR_PLANE  # nor nearer
+NEAR_PLANE: float = _stipple.NEAR_PLANE  # what is nearer is not drawn, unless told otherwise
 
 
 @dataclass(eq=False)  # arrays have no one answer to ==
@@ -71,40 +70,24 @@ def pose_array(name: str, value: Any) -> np.ndarray:
     return float_array(name, array, 3, 4)
 
 
-def make_view(
-    camera: Camera,
-    *,
-    background: Any = (0, 0, 0),
-    depth: Optional[str] = None,
-    antialiased: bool = False,
-    scale_modifier: float = 1.0,
-    alpha_max: float = ALPHA_MAX,
-    near_plane: float = NEAR_PLANE,
-) -> "_stipple.View":
+def render_options_text() -> str:
+    """A line for each option of a picture, for docstrings: the library's list of them."""
+    return "\n".join(f"    {name} ({usual}): {help}" for name, usual, help in _stipple.render_options())
+
+
+def make_view(camera: Camera, *, depth: Optional[str] = None, **options: Any) -> "_stipple.View":
     """Camera and options as the library takes them."""
     if not isinstance(camera, Camera):
         raise TypeError(f"camera must be a stipple.Camera, not {type(camera).__name__}")
     one_of("depth", depth, (None, "expected", "inverse"))
-    alpha_max = real_number("alpha_max", alpha_max)
-    scale_modifier = real_number("scale_modifier", scale_modifier)
-    near_plane = real_number("near_plane", near_plane)
-    if not 0 < alpha_max < 1:
-        raise ValueError(f"alpha_max must lie between 0 and 1, not {alpha_max!r}")
-    if not scale_modifier > 0:
-        raise ValueError(f"scale_modifier must be more than 0, not {scale_modifier!r}")
-    if not near_plane > 0:
-        raise ValueError(f"near_plane must be more than 0, not {near_plane!r}")
-    color = float_array("background", background, 3)
+    if "background" in options:
+        options["background"] = host_array(options["background"])
     return _stipple.View(
         camera.camera_from_world.ravel().tolist(),
         [camera.fx, camera.fy],
         [camera.cx, camera.cy],
         camera.width,
         camera.height,
-        color.tolist(),
         depth or "",
-        bool(antialiased),
-        scale_modifier,
-        alpha_max,
-        near_plane,
+        options,
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _stipple
 from ._checks import check_shape, picture_array
-from .camera import ALPHA_MAX, NEAR_PLANE, Camera, make_view
+from .camera import Camera, make_view, render_options_text
 from .gaussians import Gaussians, Path, check_gaussians
 
 
@@ -22,31 +22,18 @@ class Rendering(NamedTuple):
 
 
 def render(
-    gaussians: Gaussians,
-    camera: Camera,
-    *,
-    background: Any = (0, 0, 0),
-    depth: Optional[str] = None,
-    antialiased: bool = False,
-    scale_modifier: float = 1.0,
-    alpha_max: float = ALPHA_MAX,
-    near_plane: float = NEAR_PLANE,
-    backend: str = "best",
+    gaussians: Gaussians, camera: Camera, *, depth: Optional[str] = None, backend: str = "best", **options: Any
 ) -> Rendering:
-    """One picture. depth is None, "expected" or "inverse": the latter is the expected inverse depth."""
+    """One picture. depth is None, "expected" or "inverse": the latter is the expected inverse depth. Options:
+
+"""
     where, held = check_gaussians(gaussians)._on_host()
-    view = make_view(
-        camera,
-        background=background,
-        depth=depth,
-        antialiased=antialiased,
-        scale_modifier=scale_modifier,
-        alpha_max=alpha_max,
-        near_plane=near_plane,
-    )
-    color, alpha, z = _stipple.render(backend, where, view)
+    color, alpha, z = _stipple.render(backend, where, make_view(camera, depth=depth, **options))
     del held
     return Rendering(color, alpha, z if depth else None)
+
+
+render.__doc__ = (render.__doc__ or "") + render_options_text()
 
 
 def _pair(a: Any, b: Any) -> List[np.ndarray]:

@@ -163,7 +163,7 @@ def test_gsplat_render_modes(device):
 
 
 @pytest.mark.parametrize("change", [
-    {"far_plane": 10.0}, {"eps2d": 0.1}, {"camera_model": "fisheye"}, {"distributed": True}, {"radius_clip": 1.0},
+    {"far_plane": 10.0}, {"camera_model": "fisheye"}, {"distributed": True}, {"radius_clip": 1.0},
     {"sparse_grad": True}, {"with_ut": True}, {"tile_size": 8}, {"radial_coeffs": torch.zeros(1, 4)},
 ])
 def test_gsplat_refuses_by_name_what_it_does_not_know(change):

@@ -31,8 +31,8 @@ class Backend : public Device {
   // A pass in the same state, to go on from there in two ways.
   virtual Pass copy_of(const Pass&) = 0;
 
-  // Forward. project writes the projection, bin the bins, blend the frame. A view without an id may make bin
-  // wait.
+  // Forward. project writes the projection, bin the bins, blend the frame. A view that the pass has not seen
+  // yet, or one without an id, may make bin wait.
   virtual void project(const DeviceGaussians&, const Precomputed&, const View&, Pass&) = 0;
   virtual void bin(const View&, Pass&) = 0;
   virtual void blend(const View&, Pass&) = 0;

@@ -4,14 +4,20 @@
 
 namespace stipple {
 
+// The fields of RENDER_SETTINGS (math/footprint.glsl), from options or from settings of another scalar.
+#define STIPPLE_COPY_SETTING(type, name) to.name = from.name;
+template <class Settings, class From>
+Settings copy_settings(const From& from) {
+  Settings to;
+  RENDER_SETTINGS(STIPPLE_COPY_SETTING)
+  return to;
+}
+#undef STIPPLE_COPY_SETTING
+
 // The options as the shared maths takes them.
-inline Math<float>::RenderSettings render_settings(const RenderOptions& options) {
-  Math<float>::RenderSettings s;
-  s.near_plane = options.near_plane;
-  s.blur_px2 = Math<float>::default_blur_px2;
-  s.scale_modifier = options.scale_modifier;
-  s.alpha_max = options.alpha_max;
-  s.antialiased = options.antialiased;
+template <class Settings = Math<float>::RenderSettings>
+Settings render_settings(const RenderOptions& options) {
+  Settings s = copy_settings<Settings>(options);
   s.inverse_depth = options.depth == DepthOutput::kInverse;
   return s;
 }

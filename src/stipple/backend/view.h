@@ -16,7 +16,32 @@ struct RenderOptions {
   float scale_modifier = 1;
   float alpha_max = Math<float>::default_alpha_max;
   float near_plane = Math<float>::default_near_plane;  // scene units
+  float blur_px2 = Math<float>::default_blur_px2;      // widens every splat to about a pixel
 };
+
+enum class OptionRange { kAny, kPositive, kBetween0And1 };
+
+// Calls f(flag without --, value, its range, help) for every option but the depth, which is an output: the
+// one list from which the flags of the command, the keyword arguments of Python, and the files of a run are
+// made.
+template <class Options, class F>
+void for_each_render_option(Options& o, F f) {
+  using Range = OptionRange;
+  f("background", o.background, Range::kAny, "red,green,blue, each from 0 to 1");
+  f("antialiased", o.antialiased, Range::kAny, "dim splats by what the screen blur adds to them");
+  f("scale-modifier", o.scale_modifier, Range::kPositive, "times the size of every Gaussian");
+  f("alpha-max", o.alpha_max, Range::kBetween0And1, "no splat is more opaque than this");
+  f("near-plane", o.near_plane, Range::kPositive, "what is nearer is not drawn, in units of the scene");
+  f("blur", o.blur_px2, Range::kPositive, "variance, in pixels, that is added to every splat");
+}
+
+// What is wrong with an option's value, to be put behind its name: "must be more than 0". Null when nothing
+// is.
+const char* range_problem(OptionRange range, float value);
+inline const char* range_problem(OptionRange, bool) { return nullptr; }
+inline const char* range_problem(OptionRange, Vec3f) { return nullptr; }
+
+void check(const RenderOptions& options);  // throws Error naming the flag that makes no sense
 
 struct TileRows {  // begin to end - 1
   int begin, end;

@@ -92,14 +92,21 @@ FN vec3 conic_from_covariance_vjp(vec3 S, real blur, Conic dL_dresult) {
   return bounded_covariance_vjp(S, conic_from_bounded_vjp(bounded_covariance(S), blur, dL_dresult));
 }
 
+// What a picture depends on besides Gaussians and camera; the one list of it, which whoever copies settings walks, too.
+// A Gaussian whose mean is not beyond near_plane is culled.
+#define RENDER_SETTINGS(FIELD) \
+  FIELD(real, near_plane)      \
+  FIELD(real, blur_px2)        \
+  FIELD(real, scale_modifier)  \
+  FIELD(real, alpha_max)       \
+  FIELD(bool, antialiased)
+
+#define SETTING(type, name) type name;
 struct RenderSettings {
-  real near_plane;  // a Gaussian whose mean is not beyond it is culled
-  real blur_px2;
-  real scale_modifier;
-  real alpha_max;
-  bool antialiased;
+  RENDER_SETTINGS(SETTING)
   bool inverse_depth;  // blend 1 / z instead of z
 };
+#undef SETTING
 
 struct Footprint {
   vec2 mean_px;

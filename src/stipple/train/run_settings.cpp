@@ -16,6 +16,7 @@ void check(const RunSettings& o) {
   const auto require = [](bool good, const char* what) {
     if (!good) throw Error(what);
   };
+  check(t.render);
   require(t.steps >= 1, "--steps must be at least 1");
   require(t.batch >= 1 && t.batch <= kMaxBatch, "--batch must be from 1 to 1024");
   require(t.sh_degree <= 3, "--sh-degree must be from 0 to 3");

@@ -74,8 +74,9 @@ void for_each_run_option(Options& o, F f) {
   f("noise", "Density", t.noise, "mcmc: noise, times the rate of the means");
   f("sh-degree", "Model", t.sh_degree, "of view-dependent colour, 0 to 3");
   f("sh-every", "Model", t.sh_every, "steps until the next degree, of 30,000");
-  f("antialiased", "Model", t.antialiased, "dim splats by what the screen blur adds to them");
-  f("background", "Model", t.background, "red,green,blue from 0 to 1");
+  for_each_render_option(t.render, [&](const char* flag, auto& value, OptionRange, const char* help) {
+    f(flag, "Model", value, help);
+  });
   f("random-background", "Model", t.random_background, "another one each step");
   f("start-opacity", "Model", t.start_opacity, "of the first Gaussians");
   f("start-scale", "Model", t.start_scale, "of the first Gaussians, times the distance of their neighbours");

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "stipple/math/vec.h"
+#include "stipple/backend/view.h"
 
 namespace stipple {
 
@@ -25,9 +25,8 @@ struct TrainOptions {
   int sh_degree = 3;  // reached one by one
   int sh_every = 1'000;
   float ssim_weight = 0.2f;
-  Vec3f background{0, 0, 0};
+  RenderOptions render;            // how views are drawn, in training and evaluation
   bool random_background = false;  // another colour each step
-  bool antialiased = false;
 
   // Adam's rates. That of the means is times the extent, and falls exponentially.
   float mean_rate = 1.6e-4f, final_mean_rate = 1.6e-6f;

@@ -215,7 +215,7 @@ void Trainer::prefetch() {
 }
 
 View Trainer::view_of(std::size_t index) {
-  View view{scene_.views[index].camera, render_options()};
+  View view{scene_.views[index].camera, options_.render};
   if (options_.random_background) {
     Random random(stream_seed(options_.seed, Stream::kBackground), state_.background_counter);
     for (int c = 0; c < 3; ++c) view.options.background[c] = random.uniform();
@@ -223,13 +223,6 @@ View Trainer::view_of(std::size_t index) {
   }
   view.id = static_cast<int>(index);
   return view;
-}
-
-RenderOptions Trainer::render_options() const {
-  RenderOptions options;
-  options.background = options_.background;
-  options.antialiased = options_.antialiased;
-  return options;
 }
 
 // What is due after the update. Where there is no room for the refinement, the step stays unfinished; this is

@@ -57,7 +57,7 @@ class Trainer {
   const DeviceGaussians& device_gaussians() const { return device_.gaussians; }
   Gaussians gaussians() const { return download(backend_, device_.gaussians); }
   PhotoCache& photos() { return photos_; }
-  RenderOptions render_options() const;  // as in evaluation: over the plain background
+  const RenderOptions& render_options() const { return options_.render; }  // as in evaluation
 
   // Everything that the steps to come depend on, in one file that appears whole or not at all; restore() then
   // goes on with the same bits. It must be of the same scene and options. Errors leave the trainer as it was.

@@ -127,7 +127,6 @@ def rasterization(
     del channel_chunk, segmented
     _refuse("far_plane", far_plane, 1e10)
     _refuse("radius_clip", radius_clip, 0.0)
-    _refuse("eps2d", eps2d, 0.3)
     _refuse("tile_size", tile_size, _TILE)
     _refuse("sparse_grad", sparse_grad, False)
     _refuse("distributed", distributed, False)
@@ -166,6 +165,7 @@ def rasterization(
         antialiased=rasterize_mode == "antialiased",
         alpha_max=_ALPHA_MAX,
         near_plane=near_plane,
+        blur=eps2d,
         absgrad=absgrad,
         _names=_NAMES,
     )

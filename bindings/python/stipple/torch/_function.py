@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
@@ -20,10 +20,7 @@ class Settings:
     height: int
     sh_degree: int
     depth: Optional[str]
-    antialiased: bool
-    scale_modifier: float
-    alpha_max: float
-    near_plane: float
+    options: Dict[str, Any]  # of the picture, but for the background
     absgrad: Optional[torch.Tensor]  # where to put it
 
     def view(self, pose: torch.Tensor, K: torch.Tensor, background: torch.Tensor) -> "_stipple.View":
@@ -33,10 +30,7 @@ class Settings:
             Camera.from_K(pose_array, K_array, self.width, self.height),
             background=color,
             depth=self.depth,
-            antialiased=self.antialiased,
-            scale_modifier=self.scale_modifier,
-            alpha_max=self.alpha_max,
-            near_plane=self.near_plane,
+            **self.options,
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 import torch
 
 from .._checks import one_of, positive_int
-from ..camera import ALPHA_MAX, NEAR_PLANE
+from ..camera import render_options_text
 from ._function import RasterizeFunction, Settings
 from ._inputs import Checks, Parameters, Shot, check_parameters, check_shots
 from ._reference import ReferenceFunction
@@ -88,15 +88,12 @@ def rasterize(
     background: Optional[torch.Tensor] = None,
     covariances: Optional[torch.Tensor] = None,
     depth: Optional[str] = None,
-    antialiased: bool = False,
-    scale_modifier: float = 1.0,
-    alpha_max: float = ALPHA_MAX,
-    near_plane: float = NEAR_PLANE,
     means2d: Optional[torch.Tensor] = None,
     features: Optional[torch.Tensor] = None,
     absgrad: bool = False,
     backend: Optional[str] = None,
     _names: Optional[Mapping[str, str]] = None,
+    **options: Any,
 ) -> Rasterized:
     """Gaussians to a picture, differentiable by every tensor.
 
@@ -114,8 +111,9 @@ def rasterize(
 
     Tensors are all on one device; camera_from_world, K and background may also be on the host, which saves a wait.
     backend is that of the device; "reference" is slow and in float64, for checks. The picture is needed on the way
-    back: to change it in place is an error, which backward() reports.
-    """
+    back: to change it in place is an error, which backward() reports. Further options of a picture:
+
+"""
     one_of("backend", backend, (None, "cpu", "cuda", "reference"))
     one_of("depth", depth, (None, "expected", "inverse"))
     if absgrad and backend == "reference":
@@ -137,10 +135,7 @@ def rasterize(
             positive_int("height", height),
             shot.sh_degree or 0,
             depth,
-            antialiased,
-            scale_modifier,
-            alpha_max,
-            near_plane,
+            options,
             None if absolute is None else absolute.view(len(shots), -1, 2)[i],
         )
         place = places[i] if is_batch else places
@@ -156,6 +151,9 @@ def rasterize(
     result = Rasterized(*stacked, Info(places, means2d is None, torch.stack(splats)))
     result.features = None if features is None else torch.stack(blended)
     return result
+
+
+rasterize.__doc__ = (rasterize.__doc__ or "") + render_options_text()
 
 
 def _draw(

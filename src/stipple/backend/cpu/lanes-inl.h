@@ -148,11 +148,9 @@ HWY_INLINE Math<Lanes>::Pinhole broadcast_camera(const Pinhole& c) {
 template <class Settings>
 HWY_INLINE Math<Lanes>::RenderSettings broadcast_settings(const Settings& s) {
   Math<Lanes>::RenderSettings r;
-  r.near_plane = s.near_plane;
-  r.blur_px2 = s.blur_px2;
-  r.scale_modifier = s.scale_modifier;
-  r.alpha_max = s.alpha_max;
-  r.antialiased = s.antialiased;
+#define STIPPLE_BROADCAST(type, name) r.name = s.name;
+  RENDER_SETTINGS(STIPPLE_BROADCAST)
+#undef STIPPLE_BROADCAST
   r.inverse_depth = s.inverse_depth;
   return r;
 }

@@ -280,7 +280,7 @@ void CudaBackend::bin_into(const View& view, const BinRoom& room, Pass& pass) {
 void CudaBackend::bin(const View& view, Pass& pass) {
   const DeviceGuard guard(*context_);
   CudaPass& mine = own(pass);
-  bin_into(view, room_for(mine, view, pass.projection.splat.size()), pass);
+  bin_into(view, room_for(mine, view), pass);
   if (!mine.keeps_scratch()) mine.arena.release();
   mine.events.record(Stage::kBin, stream());
 }

@@ -68,20 +68,21 @@ __device__ void store_checkpoint(const LaneState& state, const PixelPlace& place
   }
 }
 
-template <bool kFourth>
+// Of given channels there may be fewer than four, or none that are wanted.
+template <bool kFourth, bool kGiven>
 __device__ void store_pixels(const LaneState& state, const PixelPlace& place, const BlendInput& in) {
   const BlendTarget& to = in.target;
-  if (!to.planes) return;
+  if (kGiven && !to.planes) return;
   const std::size_t plane = static_cast<std::size_t>(in.width) * static_cast<unsigned>(in.height);
 #pragma unroll
   for (int i = 0; i < kLanePixels; ++i) {
     if (!place.is_inside[i]) continue;
     const PixelState& p = state.pixel[i];
-    if (to.transmittance) to.transmittance[place.at[i]] = p.transmittance;
+    if (!kGiven) to.transmittance[place.at[i]] = p.transmittance;
     for (int k = 0; k < 3; ++k)
-      if (k < to.channel_count)
+      if (!kGiven || k < to.channel_count)
         to.planes[k * plane + place.at[i]] = fmaf(p.transmittance, to.background[k], p.channel[k]);
-    if (kFourth && to.fourth) to.fourth[place.at[i]] = p.channel[3];
+    if (kFourth && (!kGiven || to.fourth)) to.fourth[place.at[i]] = p.channel[3];
   }
 }
 
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, Blen
   unsigned batch = begin;
   for (; batch < end; batch += kBatch) {
     if (__syncthreads_and(state.is_finished())) break;
-    const bool begins_chunk = batch > begin && (batch - begin) % kChunk == 0 && out.slot_end;
+    const bool begins_chunk = batch > begin && (batch - begin) % kChunk == 0 && (!kGiven || out.slot_end);
     if (begins_chunk && threadIdx.x == 0) {
       chunk = atomicAdd(out.chunk_count, 1u);
       out.chunks[chunk] = {tile, batch};
@@ -133,8 +134,8 @@ __global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, Blen
       __syncwarp();
     }
   }
-  if (threadIdx.x == 0 && out.slot_end) out.slot_end[tile] = min(batch, end);
-  store_pixels<kFourth>(state, place, in);
+  if (threadIdx.x == 0 && (!kGiven || out.slot_end)) out.slot_end[tile] = min(batch, end);
+  store_pixels<kFourth, kGiven>(state, place, in);
 }
 
 // Four of a Gaussian's channels as a row of their own; zero past the last.

@@ -81,7 +81,7 @@ class CudaBackend : public Backend, public MemoryBorrower {
 
   void begin_pass(CudaPass&, int view_count);
   void begin_view(CudaPass&, const View&);
-  BinRoom room_for(CudaPass&, const View&, std::size_t gaussian_count);
+  BinRoom room_for(CudaPass&, const View&);
 
   // Kernels after this may run on lists that were cut off, and must not change anything but the pass then.
   void bin_into(const View&, const BinRoom&, Pass&);

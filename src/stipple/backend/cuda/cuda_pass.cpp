@@ -20,7 +20,7 @@ std::size_t with_slack(std::uint64_t count) {
   return static_cast<std::size_t>(std::min(count + count / 8 + kMargin, kMaxPairs));
 }
 
-BinRoom with_slack(const BinRoom& room) { return {with_slack(room.gaussians), with_slack(room.pairs)}; }
+BinRoom with_slack(const BinRoom& room) { return {with_slack(room.gaussians), with_slack(room.pairs), true}; }
 
 void check_pair_count(std::uint64_t pairs) {
   if (pairs < kMaxPairs) return;
@@ -30,7 +30,7 @@ void check_pair_count(std::uint64_t pairs) {
 
 BinRoom room_needed(const ViewStatus& status) {
   check_pair_count(status.pair_count);
-  return {status.gaussian_count, static_cast<std::size_t>(status.pair_count)};
+  return {status.gaussian_count, static_cast<std::size_t>(status.pair_count), true};
 }
 
 CameraGradient camera_gradient(const float* f) {
@@ -101,19 +101,18 @@ PassResult CudaBackend::read(Pass& pass) {
   return result;
 }
 
-BinRoom CudaBackend::room_for(CudaPass& pass, const View& view, std::size_t gaussian_count) {
-  if (view.id == kNoView) {
-    ViewStatus status;
-    check(cudaMemcpyAsync(&status, pass.view_status(), sizeof(status), cudaMemcpyDeviceToHost, stream()),
-          "download");
-    context_->wait();
-    return room_needed(status);
+BinRoom CudaBackend::room_for(CudaPass& pass, const View& view) {
+  if (view.id != kNoView) {
+    const auto id = static_cast<std::size_t>(view.id);
+    if (id < pass.room_from_view.size() && pass.room_from_view[id].is_known)
+      return with_slack(pass.room_from_view[id]);
+    if (pass.first_room.is_known) return pass.first_room;
   }
-  const auto id = static_cast<std::size_t>(view.id);
-  if (id < pass.room_from_view.size() && pass.room_from_view[id].pairs > 0)
-    return with_slack(pass.room_from_view[id]);
-  if (pass.first_room.pairs > 0) return pass.first_room;
-  return with_slack({gaussian_count, 4 * gaussian_count});
+  ViewStatus status;
+  check(cudaMemcpyAsync(&status, pass.view_status(), sizeof(status), cudaMemcpyDeviceToHost, stream()),
+        "download");
+  context_->wait();
+  return room_needed(status);
 }
 
 Pass CudaBackend::copy_of(const Pass& from) {

@@ -28,6 +28,7 @@ struct ViewStatus {
 struct BinRoom {
   std::size_t gaussians = 0;  // that touch a tile
   std::size_t pairs = 0;      // of Gaussian and tile
+  bool is_known = false;      // or at least predicted
 };
 
 // Every (Gaussian, tile) pair is an emission, and those of a Gaussian are a run. Where the order of sums is
@@ -87,8 +88,8 @@ struct CudaPass : PassScratch {
   int view_count = 0;                   // that the pass is over
   std::vector<int> view_ids;            // of those that were projected
   std::vector<BinRoom> room_from_view;  // what a view needed the last time, by its id
-  BinRoom first_room;  // for views that have not been seen yet; none: a guess from the number of Gaussians
-  int overflow_count = 0;  // of passes that had to be run again
+  BinRoom first_room;                   // for tests: what is predicted for views that have not been seen yet
+  int overflow_count = 0;               // of passes that had to be run again
   StageEvents events;
 
   // The status of the view that is being worked on.

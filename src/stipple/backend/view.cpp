@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/backend/view.h"
+
+#include <fmt/format.h>
+
+#include "stipple/core/error.h"
+
+namespace stipple {
+
+const char* range_problem(OptionRange range, float value) {  // positive forms, so that NaN fails them
+  if (range == OptionRange::kPositive && !(value > 0)) return "must be more than 0";
+  if (range == OptionRange::kBetween0And1 && !(value > 0 && value < 1)) return "must lie between 0 and 1";
+  return nullptr;
+}
+
+void check(const RenderOptions& options) {
+  for_each_render_option(options, [](const char* flag, const auto& value, OptionRange range, const char*) {
+    if (const char* problem = range_problem(range, value)) throw Error(fmt::format("--{} {}", flag, problem));
+  });
+}
+
+}  // namespace stipple
