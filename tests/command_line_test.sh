@@ -70,7 +70,7 @@ run render out/model.ply --camera bad.json -o x.png
 check "an incomplete camera fails" status_is 1
 check "the missing field is named" one_line_with '"fx"'
 run render out/model.ply --camera out/camera.json -o x.png --background 1,2
-check "an incomplete background fails" status_is 1
+check "an incomplete background is a misuse" status_is 2
 check "an incomplete background: the way out is named" one_line_with "red,green,blue"
 run render --background 1,0,0 out/model.ply --camera out/camera.json -o red.png
 check "the background may come first" status_is 0

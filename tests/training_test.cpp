@@ -212,6 +212,35 @@ TEST(Training, RefinementEndsTheStepThatItIsDueAt) {
   EXPECT_GT(refinements, 2);
 }
 
+// What ends a run at a refinement is the model as it was trained; going on from its checkpoint refines it
+// first, and ends with the bits of a run that was never stopped.
+TEST(Training, TheLastStepIsNotRefinedUnlessTheRunGoesOn) {
+  auto backend = make_backend("cpu");
+  TestFolder folder;
+  TrainOptions o = quick(Strategy::kMcmc);
+  o.stop_at = 160;
+  const Gaussians whole = train(o);
+  o.stop_at = 60;
+  Trainer first(*backend, small_scene(), o);
+  ASSERT_TRUE(first.schedule().refines_at(60));
+  std::size_t before = 0;
+  while (!first.done()) {
+    const StepReport r = first.step([&](const StepReport& trained) {
+      EXPECT_EQ(trained.step, first.steps_done());
+      before = first.device_gaussians().size();
+    });
+    EXPECT_EQ(r.gaussian_count > before, first.schedule().refines_at(r.step) && r.step < 60);
+  }
+  EXPECT_EQ(first.steps_done(), 60);
+  first.save(folder / "checkpoint");
+  o.stop_at = 160;
+  Trainer second(*backend, small_scene(), o);
+  second.restore(folder / "checkpoint");
+  EXPECT_EQ(second.steps_done(), 60);
+  while (!second.done()) second.step();
+  EXPECT_TRUE(same_bits(whole, second.gaussians()));
+}
+
 TEST(Training, RatesFollowTheRuleForBatches) {
   TrainOptions o, four = o;
   four.batch = 4;

@@ -103,7 +103,6 @@ class TrainingRun {
   std::string advance(Progress& progress) {
     const StepReport report = step();
     if (progress.is_due()) progress.update(report.step, note(report, progress));
-    if (report.step == kCustomaryEvaluation && !trainer_.done()) evaluate_now();
     if (checkpoint_is_due(report.step)) save();
     return reason_to_stop(report, progress.seconds());
   }
@@ -119,8 +118,14 @@ class TrainingRun {
 
   StepReport step() {
     const auto start = Clock::now();
-    const StepReport report = trainer_.step();
-    writer_.add(report, seconds_since(start));
+    double scoring_s = 0;
+    const StepReport report = trainer_.step([&](const StepReport& trained) {
+      if (trained.step != kCustomaryEvaluation || trained.step == trainer_.schedule().last_step()) return;
+      const auto before = Clock::now();
+      evaluate_now(trained.step);
+      scoring_s = seconds_since(before);
+    });
+    writer_.add(report, seconds_since(start) - scoring_s);
     last_ = report;
     if (report.gaussian_count >= trainer_.memory_cap()) warn_of_memory_cap();
     if (report.was_skipped) {
@@ -172,13 +177,13 @@ class TrainingRun {
         trainer_.steps_done(), count, folder_.string(), fewer_gaussians(count));
   }
 
-  void evaluate_now() {
+  void evaluate_now(int step) {
     if (!settings_.train.hold_out) return;
     const Evaluation e = evaluate(*backend_, trainer_.device_gaussians(), scene_.views, scene_.test_views(),
                                   trainer_.photos(), trainer_.render_options());
-    writer_.add(e, trainer_.steps_done(), trainer_.device_gaussians().size());
-    fmt::print("step {}: PSNR {:.2f} dB, SSIM {:.4f} on {} held-out views, {} Gaussians, {}\n",
-               trainer_.steps_done(), e.psnr, e.ssim, e.views.size(), trainer_.device_gaussians().size(),
+    writer_.add(e, step, trainer_.device_gaussians().size());
+    fmt::print("step {}: PSNR {:.2f} dB, SSIM {:.4f} on {} held-out views, {} Gaussians, {}\n", step, e.psnr,
+               e.ssim, e.views.size(), trainer_.device_gaussians().size(),
                format_duration(writer_.seconds()));
     std::fflush(stdout);
   }
@@ -204,7 +209,7 @@ class TrainingRun {
     writer_.write_line();
     save();  // first: scoring may take long, or more memory than there is
     if (trainer_.done()) {
-      evaluate_now();
+      evaluate_now(trainer_.steps_done());
       save_metrics();
     }
     fmt::print("{}: {} Gaussians, {} steps, {} (model.ply, checkpoint, metrics.json, log.jsonl)\n",

@@ -69,11 +69,11 @@ void bind_reference(py::module_& module);      // the same in double, slowly
 void bind_stages(py::module_& module);         // one by one
 void bind_trainer(py::module_& module);
 
-// Gaussians in arrays of Python's, which they are made of: mean, log_scale, rotation, logit_opacity, sh.
-struct HostGaussians {
-  std::size_t count;
-  int sh_degree;
-  Address mean, log_scale, rotation, logit_opacity, sh;
+// Gaussians in arrays of Python's.
+template <class T>
+using AddressOf = Address;
+struct HostGaussians : GaussianArrays<AddressOf> {
+  std::size_t count = 0;
 };
 
 // On a device that works in the host's memory they stay where they are.

@@ -18,8 +18,9 @@ std::span<const T> span_at(Address data, std::size_t count) {
   return {reinterpret_cast<const T*>(data), count};
 }
 
+// Of the kind of `like`.
 template <class T>
-DeviceArray<T> array_from(Backend& backend, Address data, std::size_t count) {
+DeviceArray<T> array_from(Backend& backend, const DeviceArray<T>&, Address data, std::size_t count) {
   if (count > 0 && backend.own_memory_bytes() == 0) return array_over<T>(backend, data, count);
   return DeviceArray<T>(backend, span_at<T>(data, count));
 }
@@ -27,29 +28,26 @@ DeviceArray<T> array_from(Backend& backend, Address data, std::size_t count) {
 }  // namespace
 
 Gaussians to_host(const HostGaussians& from) {
-  const auto copy = [](auto& to, Address data, std::size_t count) {
-    using T = typename std::decay_t<decltype(to)>::value_type;
-    const auto values = span_at<T>(data, count);
-    to.assign(values.begin(), values.end());
-  };
   Gaussians to;
   to.sh_degree = from.sh_degree;
-  copy(to.mean, from.mean, from.count);
-  copy(to.log_scale, from.log_scale, from.count);
-  copy(to.rotation, from.rotation, from.count);
-  copy(to.logit_opacity, from.logit_opacity, from.count);
-  copy(to.sh, from.sh, from.count * static_cast<std::size_t>(to.sh_count()));
+  for_each_parameter(
+      [&](int per_gaussian, auto& array, Address data) {
+        using T = typename std::decay_t<decltype(array)>::value_type;
+        const auto values = span_at<T>(data, from.count * static_cast<std::size_t>(per_gaussian));
+        array.assign(values.begin(), values.end());
+      },
+      to, from);
   return to;
 }
 
 DeviceGaussians to_device(Backend& backend, const HostGaussians& from) {
   DeviceGaussians to;
   to.sh_degree = from.sh_degree;
-  to.mean = array_from<Vec3f>(backend, from.mean, from.count);
-  to.log_scale = array_from<Vec3f>(backend, from.log_scale, from.count);
-  to.rotation = array_from<Vec4f>(backend, from.rotation, from.count);
-  to.logit_opacity = array_from<float>(backend, from.logit_opacity, from.count);
-  to.sh = array_from<Vec3f>(backend, from.sh, from.count * static_cast<std::size_t>(to.sh_count()));
+  for_each_parameter(
+      [&](int per_gaussian, auto& array, Address data) {
+        array = array_from(backend, array, data, from.count * static_cast<std::size_t>(per_gaussian));
+      },
+      to, from);
   return to;
 }
 
@@ -75,9 +73,13 @@ py::tuple to_numpy(const Gaussians& g) {
 
 void bind_model(py::module_& module) {
   py::class_<HostGaussians>(module, "HostGaussians")
-      .def(py::init([](std::size_t count, int sh_degree, Address mean, Address log_scale, Address rotation,
-                       Address logit_opacity, Address sh) {
-        return HostGaussians{count, sh_degree, mean, log_scale, rotation, logit_opacity, sh};
+      .def(py::init([](std::size_t count, int sh_degree, const std::vector<Address>& addresses) {
+        HostGaussians g;
+        g.count = count;
+        g.sh_degree = sh_degree;
+        auto next = addresses.begin();  // in the order of the list
+        for_each_parameter([&](int, Address& to) { to = *next++; }, g);
+        return g;
       }));
   module.def("load_ply", [](const std::filesystem::path& path) {
     return to_numpy(without_lock([&] { return load_ply(path); }));

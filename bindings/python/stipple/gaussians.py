@@ -59,7 +59,7 @@ class Gaussians:
         """Where the arrays are, and what keeps them there: fields may have been assigned to since."""
         held = Gaussians(self.mean, self.log_scale, self.rotation, self.logit_opacity, self.sh)
         arrays = (held.mean, held.log_scale, held.rotation, held.logit_opacity, held.sh)
-        return _stipple.HostGaussians(len(held), held.sh_degree, *(a.ctypes.data for a in arrays)), held
+        return _stipple.HostGaussians(len(held), held.sh_degree, [a.ctypes.data for a in arrays]), held
 
 
 def load_ply(path: Path) -> Gaussians:

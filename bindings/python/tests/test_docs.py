@@ -51,10 +51,11 @@ def test_no_recipe_is_left_out():
         "Render a model",
         "Train a scene",
         "Differentiate a picture",
+        "Blend features",
         "Look into the pipeline",
         "Change one import",
     }
-    assert TEXT.count("```python") == 5
+    assert TEXT.count("```python") == 6
 
 
 def test_render_a_model(run, capsys):
@@ -82,6 +83,13 @@ def test_differentiate_a_picture(run):
     names = run("Differentiate a picture")
     wrong = float((names["wrong_pose"] - names["true_pose"]).abs().max())
     assert wrong > 0.04 and float(names["error"]) < 0.1 * wrong
+
+
+def test_blend_features(run):
+    names = run("Blend features")
+    assert names["drawn"].features.shape == (HEIGHT, WIDTH, 8)
+    start = float(names["wanted"].square().mean())  # features begin as zeros
+    assert names["loss"].item() < 0.95 * start
 
 
 def test_look_into_the_pipeline(run):

@@ -14,14 +14,34 @@ inline Math<float>::AdamRule adam_rule(const AdamOptions& o) {
   return {0, o.beta1, o.beta2, o.epsilon, inverse_correction(o.beta1), inverse_correction(o.beta2)};
 }
 
-struct PenaltyWeights {  // of one Gaussian's opacity, and of one of its three scales
-  float opacity, scale;
-};
+enum class Penalty { kNone, kOpacity, kScale };
 
-inline PenaltyWeights penalty_weights(const LossOptions& loss, std::size_t gaussians, int view_count) {
+// What distinguishes the update of one parameter from that of another. The rest are the coefficients of sh
+// after the base colour.
+struct ParameterRule {
+  float rate = 0, rest_rate = 0;
+  Penalty penalty = Penalty::kNone;
+  float penalty_weight = 0;  // of one value
+};
+template <class T>
+using RuleOf = ParameterRule;
+using ParameterRules = GaussianArrays<RuleOf>;
+
+// The penalties count once for each of `view_count` views.
+inline ParameterRules parameter_rules(const AdamOptions& o, const LossOptions& loss, std::size_t gaussians,
+                                      int view_count) {
   const auto views = static_cast<float>(view_count),
              count = static_cast<float>(gaussians > 0 ? gaussians : 1);
-  return {views * loss.opacity_penalty / count, views * loss.scale_penalty / (3 * count)};
+  const auto penalised = [](float rate, Penalty penalty, float weight) {
+    return ParameterRule{rate, 0, weight != 0 ? penalty : Penalty::kNone, weight};
+  };
+  ParameterRules rules;
+  rules.mean = {o.mean};
+  rules.log_scale = penalised(o.log_scale, Penalty::kScale, views * loss.scale_penalty / (3 * count));
+  rules.rotation = {o.rotation};
+  rules.logit_opacity = penalised(o.logit_opacity, Penalty::kOpacity, views * loss.opacity_penalty / count);
+  rules.sh = {o.sh_base, o.sh_rest};
+  return rules;
 }
 
 }  // namespace stipple

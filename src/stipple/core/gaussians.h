@@ -12,12 +12,12 @@ namespace stipple {
 // Values are stored as they are optimised, unconstrained; the names say which function maps them back.
 template <template <class> class Array>
 struct GaussianArrays {
-  Array<Vec3f> mean;           // world frame, scene units
-  Array<Vec3f> log_scale;      // scale = exp(log_scale): standard deviations along the Gaussian's axes
-  Array<Vec4f> rotation;       // world_from_gaussian, quaternion (w, x, y, z) of any length
-  Array<float> logit_opacity;  // opacity = sigmoid(logit_opacity)
-  Array<Vec3f> sh;             // RGB coefficients, [gaussian * sh_count() + k]; k = 0 is the base colour
-  int sh_degree = 0;           // 0 to 3
+  Array<Vec3f> mean{};           // world frame, scene units
+  Array<Vec3f> log_scale{};      // scale = exp(log_scale): standard deviations along the Gaussian's axes
+  Array<Vec4f> rotation{};       // world_from_gaussian, quaternion (w, x, y, z) of any length
+  Array<float> logit_opacity{};  // opacity = sigmoid(logit_opacity)
+  Array<Vec3f> sh{};             // RGB coefficients, [gaussian * sh_count() + k]; k = 0 is the base colour
+  int sh_degree = 0;             // 0 to 3
 
   std::size_t size() const { return mean.size(); }
   int sh_count() const { return (sh_degree + 1) * (sh_degree + 1); }
@@ -32,6 +32,18 @@ void for_each_parameter(F f, First& first, Rest&... rest) {
   f(1, first.logit_opacity, rest.logit_opacity...);
   f(first.sh_count(), first.sh, rest.sh...);
 }
+
+// Kinds of "array" for the same list: what a kernel is given, and what a parameter is made of.
+template <class T>
+using Pointer = T*;
+template <class T>
+using ConstPointer = const T*;
+template <class T>
+using FloatPointer = float*;
+template <class T>
+struct Element {
+  static constexpr std::size_t kFloats = sizeof(T) / sizeof(float);
+};
 
 template <class T>
 using HostArray = std::vector<T>;

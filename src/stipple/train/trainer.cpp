@@ -105,12 +105,17 @@ void Trainer::limit_to_memory() {
 
 // A step: the next views through forward, loss, backward and update, and the refinement that is then due.
 // While it lasts nobody else looks at the model.
-StepReport Trainer::step() {
+StepReport Trainer::step(const AfterUpdate& after_update) {
   const std::lock_guard lock(model_mutex_);
-  if (state_.finished_step == state_.step) with_room_for([&] { report_ = train(); });
+  if (!is_unfinished_) {
+    with_room_for([&] { finish_step(); });  // of a checkpoint, where it was the last of its run
+    with_room_for([&] { report_ = train(); });
+    if (after_update) after_update(report_);
+  }
   const auto start = Clock::now();
-  with_room_for([&] { finish_step(); });
-  report_.step = state_.step;
+  is_unfinished_ = true;
+  if (state_.step < schedule_.last_step()) with_room_for([&] { finish_step(); });
+  is_unfinished_ = false;
   report_.ms[static_cast<std::size_t>(Stage::kRefine)] = milliseconds_since(start);
   report_.gaussian_count = device_.gaussians.size();
   return report_;
@@ -139,6 +144,7 @@ StepReport Trainer::train() {
     const double photo_ms = milliseconds_since(start);
     const PassResult result = backend_.train_step(device_, batch.views, plan_step(), buffers_);
     note(result, batch, report);
+    report.gaussian_count = device_.gaussians.size();
     report.ms[static_cast<std::size_t>(Stage::kPhoto)] = photo_ms;
     return report;
   } catch (...) {
@@ -225,9 +231,11 @@ View Trainer::view_of(std::size_t index) {
   return view;
 }
 
-// What is due after the update. Where there is no room for the refinement, the step stays unfinished; this is
-// taken up again by the next call, in this run or in one that goes on from its checkpoint.
+// What is due after the update, unless it has been done. Where there is no room for the refinement, the step
+// stays unfinished; this is taken up again by the next call, in this run or in one that goes on from its
+// checkpoint.
 void Trainer::finish_step() {
+  if (state_.finished_step == state_.step) return;
   raise_sh_degree();
   const bool was_skipped = state_.skipped_in_a_row > 0;
   if (!was_skipped && schedule_.refines_at(state_.step)) refine();

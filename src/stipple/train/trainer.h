@@ -2,6 +2,7 @@
 #pragma once
 // From photographs to Gaussians. The same on every backend; on one, the same seed gives the same bits.
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -32,12 +33,15 @@ class Trainer {
   // The scene must outlive it.
   Trainer(Backend& backend, const Scene& scene, const TrainOptions& options);
 
-  // One step, from the next views to the refinement that is due after it. Whatever is thrown, the step is not
-  // done, the state can be saved, and the next call takes the step up again where it was left. OutOfMemory
-  // comes once photos on the device have made room and that was not enough.
-  StepReport step();
+  // One step, from the next views to the refinement that is due after it; the last step of a run is not
+  // refined after, unless the run goes on from its checkpoint. Whatever is thrown, the step is not done, the
+  // state can be saved, and the next call takes the step up again where it was left. OutOfMemory comes once
+  // photos on the device have made room and that was not enough. `after_update` is called before the
+  // refinement: there the model is as it was trained, without what has just been added to it.
+  using AfterUpdate = std::function<void(const StepReport&)>;
+  StepReport step(const AfterUpdate& after_update = {});
   bool done() const { return steps_done() >= schedule_.last_step(); }
-  int steps_done() const { return state_.finished_step; }
+  int steps_done() const { return state_.step - (is_unfinished_ ? 1 : 0); }
   int skipped_count() const { return state_.skipped; }
   const Schedule& schedule() const { return schedule_; }
   const TrainOptions& options() const { return options_; }
@@ -106,7 +110,8 @@ class Trainer {
   bool is_limited_by_memory_ = false;
   TargetCache targets_;
   State state_;
-  StepReport report_;  // of the step that is being done
+  StepReport report_;           // of the step that is being done
+  bool is_unfinished_ = false;  // it has been trained, but there was no room for its refinement
 
   mutable FairMutex model_mutex_;  // held while a step changes what is on the device
   TrainState device_;

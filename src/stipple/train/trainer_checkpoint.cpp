@@ -224,6 +224,7 @@ void Trainer::restore(const std::filesystem::path& path) {
   replace(backend_, parts[2], device_.moments.second);
   device_.statistics.upload(backend_, statistics);
   state_ = std::move(state);
+  is_unfinished_ = false;
 }
 
 }  // namespace stipple

@@ -18,16 +18,14 @@ namespace HWY_NAMESPACE {
 using ML = Math<Lanes>;
 
 // The gradient with that of the group's penalty. M is the maths over T.
-template <AdamStep::Penalty kPenalty, class M, class T>
+template <Penalty kPenalty, class M, class T>
 HWY_INLINE T with_penalty(T gradient, T value, float weight) {
-  if constexpr (kPenalty == AdamStep::Penalty::kOpacity)
-    return gradient + M::opacity_penalty_vjp(value, T(weight));
-  if constexpr (kPenalty == AdamStep::Penalty::kScale)
-    return gradient + M::scale_penalty_vjp(value, T(weight));
+  if constexpr (kPenalty == Penalty::kOpacity) return gradient + M::opacity_penalty_vjp(value, T(weight));
+  if constexpr (kPenalty == Penalty::kScale) return gradient + M::scale_penalty_vjp(value, T(weight));
   return gradient;
 }
 
-template <AdamStep::Penalty kPenalty>
+template <Penalty kPenalty>
 void adam_range_with(const AdamStep::Group& g, std::size_t begin, std::size_t end, const float* gradient,
                      const stipple::Math<float>::AdamRule& rule) {
   using M1 = stipple::Math<float>;
@@ -62,10 +60,10 @@ void adam_range_with(const AdamStep::Group& g, std::size_t begin, std::size_t en
 // kMaxGroup, or the range lies within one Gaussian.
 void adam_range(const AdamStep::Group& g, std::size_t begin, std::size_t end, const float* gradient,
                 const stipple::Math<float>::AdamRule& rule) {
-  using P = AdamStep::Penalty;
-  if (g.penalty == P::kOpacity) return adam_range_with<P::kOpacity>(g, begin, end, gradient, rule);
-  if (g.penalty == P::kScale) return adam_range_with<P::kScale>(g, begin, end, gradient, rule);
-  adam_range_with<P::kNone>(g, begin, end, gradient, rule);
+  if (g.penalty == Penalty::kOpacity)
+    return adam_range_with<Penalty::kOpacity>(g, begin, end, gradient, rule);
+  if (g.penalty == Penalty::kScale) return adam_range_with<Penalty::kScale>(g, begin, end, gradient, rule);
+  adam_range_with<Penalty::kNone>(g, begin, end, gradient, rule);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -91,71 +89,45 @@ float* floats(DeviceArray<T>& array) {
   return reinterpret_cast<float*>(host(array).data());
 }
 
-template <class T>
-AdamStep::Group group(DeviceArray<T>& value, DeviceArray<T>& first, DeviceArray<T>& second,
-                      float* ParameterGradient::*gradient, float rate, std::size_t elements = 1,
-                      float rest = 0) {
-  constexpr std::size_t kFloats = sizeof(T) / sizeof(float);
-  return {floats(value),
-          floats(first),
-          floats(second),
-          elements * kFloats,
-          gradient,
-          rate_pattern(elements * kFloats, kFloats, rate, rest),
-          AdamStep::Penalty::kNone,
-          0};
-}
-
 }  // namespace
 
-AdamStep::AdamStep(DeviceGaussians& g, AdamMoments& moments, const AdamOptions& o, const LossOptions& loss,
-                   int view_count)
-    : rule_(adam_rule(o)), sh_count_(static_cast<std::size_t>(g.sh_count())), visible_only_(o.visible_only) {
-  using G = ParameterGradient;
-  DeviceGaussians &m = moments.first, &v = moments.second;
-  groups_ = {
-      group(g.mean, m.mean, v.mean, &G::mean, o.mean),
-      group(g.log_scale, m.log_scale, v.log_scale, &G::log_scale, o.log_scale),
-      group(g.rotation, m.rotation, v.rotation, &G::rotation, o.rotation),
-      group(g.logit_opacity, m.logit_opacity, v.logit_opacity, &G::logit_opacity, o.logit_opacity),
-      group(g.sh, m.sh, v.sh, &G::sh, o.sh_base, sh_count_, o.sh_rest),
-  };
-  const PenaltyWeights weights = penalty_weights(loss, g.size(), view_count);
-  const auto penalise = [](Group& group, Penalty penalty, float weight) {
-    if (weight == 0) return;
-    group.penalty = penalty;
-    group.penalty_weight = weight;
-  };
-  penalise(groups_[1], Penalty::kScale, weights.scale);
-  penalise(groups_[3], Penalty::kOpacity, weights.opacity);
+AdamStep::AdamStep(DeviceGaussians& g, AdamMoments& moments, const AdamOptions& options,
+                   const LossOptions& loss, int view_count)
+    : rule_(adam_rule(options)), visible_only_(options.visible_only) {
+  ParameterRules rules = parameter_rules(options, loss, g.size(), view_count);
+  for_each_parameter(
+      [&](int elements, auto& value, auto& first, auto& second, const ParameterRule& rule) {
+        const std::size_t floats_each = value.kElementBytes / sizeof(float),
+                          per_gaussian = static_cast<std::size_t>(elements) * floats_each;
+        groups_.push_back({floats(value), floats(first), floats(second), per_gaussian,
+                           rate_pattern(per_gaussian, floats_each, rule.rate, rule.rest_rate), rule.penalty,
+                           rule.penalty_weight});
+      },
+      g, moments.first, moments.second, rules);
 }
 
 void AdamStep::run_all(std::size_t begin, std::size_t end, const ParameterGradient& gradient) const {
   auto step = HWY_DYNAMIC_DISPATCH(adam_range);
-  for (const Group& each : groups_) {
-    const std::size_t n = each.per_gaussian;
-    step(each, begin * n, end * n, gradient.*each.gradient, rule_);
-  }
-}
-
-void AdamStep::run_one(std::size_t gaussian, const ParameterGradient& gradient) const {
-  run_all(gaussian, gaussian + 1, gradient);
+  auto group = groups_.begin();
+  for_each_parameter(
+      [&](int, const float* from) {
+        step(*group, begin * group->per_gaussian, end * group->per_gaussian, from, rule_);
+        ++group;
+      },
+      gradient);
 }
 
 void CpuBackend::optimize(TrainState& state, const GradientSum& sum, const AdamOptions& options,
                           const LossOptions& loss, Pass& pass) {
   CpuPass& own = cpu_pass(pass);
   if (!own.may_update()) return;
-  auto floats_of = [](const auto& array) {  // only read
-    return const_cast<float*>(reinterpret_cast<const float*>(host(array).data()));
-  };
-  const ParameterGradient gradient{floats_of(sum.gaussians.mean),
-                                   floats_of(sum.gaussians.log_scale),
-                                   floats_of(sum.gaussians.rotation),
-                                   floats_of(sum.gaussians.logit_opacity),
-                                   floats_of(sum.gaussians.sh),
-                                   nullptr,
-                                   nullptr};
+  ParameterGradient gradient;
+  gradient.sh_degree = sum.gaussians.sh_degree;
+  for_each_parameter(  // which only read
+      [](int, float*& to, const auto& from) {
+        to = const_cast<float*>(reinterpret_cast<const float*>(host(from).data()));
+      },
+      gradient, sum.gaussians);
   const AdamStep adam(state.gaussians, state.moments, options, loss, std::max(own.view_count, 1));
   auto observed = host(sum.observed);
   auto statistics = host(state.statistics);
@@ -163,8 +135,7 @@ void CpuBackend::optimize(TrainState& state, const GradientSum& sum, const AdamO
   const std::size_t count = state.gaussians.size();
   parallel_for((count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
     std::size_t begin = chunk * kChunk, end = std::min(count, begin + kChunk);
-    adam.run(begin, end, gradient.from(begin, static_cast<std::size_t>(state.gaussians.sh_count())),
-             [&](std::size_t i) { return observed[i].y > 0; });
+    adam.run(begin, end, gradient.from(begin), [&](std::size_t i) { return observed[i].y > 0; });
     if (!observed.empty() && !statistics.empty())
       for (std::size_t i = begin; i < end; ++i) statistics[i] = statistics[i] + observed[i];
   });

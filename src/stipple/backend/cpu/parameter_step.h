@@ -7,17 +7,32 @@
 #include <span>
 #include <vector>
 
+#include "stipple/backend/adam_rule.h"
 #include "stipple/backend/cpu/gaussian_group.h"
 
 namespace stipple {
 
 // Where the gradients of a range of Gaussians are, as plain floats; null where there are none.
-struct ParameterGradient {
-  float *mean = nullptr, *log_scale = nullptr, *rotation = nullptr, *logit_opacity = nullptr, *sh = nullptr,
-        *color = nullptr, *covariance = nullptr;
+struct ParameterGradient : GaussianArrays<FloatPointer> {
+  float *color = nullptr, *covariance = nullptr;
 
-  ParameterGradient from(std::size_t gaussian, std::size_t sh_count) const;  // without those before it
+  ParameterGradient from(std::size_t gaussian) const;  // without those before it
 };
+
+// Calls f(floats per Gaussian, that field of each argument ...) for every field, given colours and
+// covariances included.
+template <class F, class First, class... Rest>
+void for_each_gradient(F f, First& first, Rest&... rest) {
+  GaussianArrays<Element> elements;
+  elements.sh_degree = first.sh_degree;
+  for_each_parameter(
+      [&](int per_gaussian, auto element, auto&... field) {
+        f(static_cast<std::size_t>(per_gaussian) * element.kFloats, field...);
+      },
+      elements, first, rest...);
+  f(std::size_t{3}, first.color, rest.color...);
+  f(std::size_t{6}, first.covariance, rest.covariance...);
+}
 
 constexpr int kCameraFields = 16;  // rotation, translation, focal lengths, principal point
 
@@ -65,27 +80,22 @@ class AdamStep {
   void run(std::size_t begin, std::size_t end, const ParameterGradient& gradient, IsSeen is_seen) const {
     if (!visible_only_) return run_all(begin, end, gradient);
     for (std::size_t i = begin; i < end; ++i)
-      if (is_seen(i)) run_one(i, gradient.from(i - begin, sh_count_));
+      if (is_seen(i)) run_all(i, i + 1, gradient.from(i - begin));
   }
-
-  enum class Penalty { kNone, kOpacity, kScale };
 
   struct Group {  // one parameter array as plain floats
     float *value, *first_moment, *second_moment;
     std::size_t per_gaussian;  // floats
-    float* ParameterGradient::*gradient;
     std::vector<float> rates;  // of kMaxGroup Gaussians, and room to load past the end
-    Penalty penalty = Penalty::kNone;
-    float penalty_weight = 0;  // of one value
+    Penalty penalty;
+    float penalty_weight;  // of one value
   };
 
  private:
   void run_all(std::size_t begin, std::size_t end, const ParameterGradient& gradient) const;
-  void run_one(std::size_t gaussian, const ParameterGradient& gradient) const;
 
-  std::vector<Group> groups_;
+  std::vector<Group> groups_;  // in the order of for_each_parameter
   Math<float>::AdamRule rule_;
-  std::size_t sh_count_;
   bool visible_only_;
 };
 

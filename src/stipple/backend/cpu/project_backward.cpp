@@ -109,13 +109,12 @@ HWY_INLINE void add_camera(const ML::Pinhole& d, LaneMask is_drawn, double* sum)
     sum[i] += static_cast<double>(hn::GetLane(hn::SumOfLanes(D(), select(is_drawn, fields[i], Lanes(0)).v)));
 }
 
-void store_zeros(std::size_t sh_count, int first, const ParameterGradient& out) {
-  const ParameterGradient begin = out.from(static_cast<std::size_t>(first), sh_count),
-                          end = out.from(static_cast<std::size_t>(first + kLanes), sh_count);
-  for (auto field : {&ParameterGradient::mean, &ParameterGradient::log_scale, &ParameterGradient::rotation,
-                     &ParameterGradient::logit_opacity, &ParameterGradient::sh, &ParameterGradient::color,
-                     &ParameterGradient::covariance})
-    if (begin.*field) std::fill(begin.*field, end.*field, 0.0f);
+void store_zeros(int first, const ParameterGradient& out) {
+  for_each_gradient(
+      [&](std::size_t floats, float* field) {
+        if (field) std::fill_n(field + static_cast<std::size_t>(first) * floats, kLanes * floats, 0.0f);
+      },
+      out);
 }
 
 void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& view_camera,
@@ -130,7 +129,7 @@ void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::
   for (int first = 0; first < kMaxGroup; first += kLanes) {
     const LoadedGradients d = load_gradients(splats + first, dL_dsplat + first);
     if (hn::AllFalse(D(), d.is_drawn.m)) {  // common: a view rarely shows the whole scene
-      store_zeros(g.sh_count, first, out);
+      store_zeros(first, out);
       continue;
     }
     const ML::GaussianForm form = form_of(g);
@@ -180,14 +179,22 @@ float* floats(DeviceArray<T>& array) {
   return array.empty() ? nullptr : reinterpret_cast<float*>(host(array).data());
 }
 
+ParameterGradient pointers_to(GaussianGroups::Padded& g, int sh_degree) {
+  ParameterGradient p{{g.mean, g.log_scale, g.rotation, g.logit_opacity, g.sh}, g.color, g.covariance};
+  p.sh_degree = sh_degree;
+  return p;
+}
+
 }  // namespace
 
-ParameterGradient ParameterGradient::from(std::size_t gaussian, std::size_t sh_count) const {
-  auto at = [gaussian](float* array, std::size_t per_gaussian) {
-    return array ? array + gaussian * per_gaussian : nullptr;
-  };
-  return {at(mean, 3),          at(log_scale, 3), at(rotation, 4),  at(logit_opacity, 1),
-          at(sh, 3 * sh_count), at(color, 3),     at(covariance, 6)};
+ParameterGradient ParameterGradient::from(std::size_t gaussian) const {
+  ParameterGradient later = *this;
+  for_each_gradient(
+      [gaussian](std::size_t floats, float*& field) {
+        if (field) field += gaussian * floats;
+      },
+      later);
+  return later;
 }
 
 ProjectBackward::ProjectBackward(const DeviceGaussians& gaussians, const Precomputed& precomputed,
@@ -217,8 +224,8 @@ void ProjectBackward::run(std::size_t begin, std::size_t end, const ParameterGra
   std::size_t at = begin;
   for (; at + kMaxGroup <= end; at += kMaxGroup)
     backward(groups_.block(at, unused), camera_, settings_, &splats_[at], &dL_dsplat_[at],
-             out.from(at - begin, groups_.sh_count()), camera_sum);
-  if (at < end) run_last(at, end - at, out.from(at - begin, groups_.sh_count()), camera_sum);
+             out.from(at - begin), camera_sum);
+  if (at < end) run_last(at, end - at, out.from(at - begin), camera_sum);
 }
 
 // A last block that is not full works on padded copies.
@@ -229,15 +236,14 @@ void ProjectBackward::run_last(std::size_t begin, std::size_t count, const Param
   Splat dL_dsplat[kMaxGroup] = {};
   std::copy_n(&splats_[begin], count, splats);
   std::copy_n(&dL_dsplat_[begin], count, dL_dsplat);
-  ParameterGradient padded{outputs.mean, outputs.log_scale, outputs.rotation,  outputs.logit_opacity,
-                           outputs.sh,   outputs.color,     outputs.covariance};
+  const ParameterGradient padded = pointers_to(outputs, groups_.sh_degree());
   HWY_DYNAMIC_DISPATCH(project_backward_block)
   (groups_.block(begin, inputs), camera_, settings_, splats, dL_dsplat, padded, camera_sum);
-  const ParameterGradient past = padded.from(count, groups_.sh_count());
-  for (auto field : {&ParameterGradient::mean, &ParameterGradient::log_scale, &ParameterGradient::rotation,
-                     &ParameterGradient::logit_opacity, &ParameterGradient::sh, &ParameterGradient::color,
-                     &ParameterGradient::covariance})
-    if (out.*field) std::copy(padded.*field, past.*field, out.*field);
+  for_each_gradient(
+      [count](std::size_t floats, const float* from, float* to) {
+        if (to) std::copy_n(from, count * floats, to);
+      },
+      padded, out);
 }
 
 namespace {
@@ -245,37 +251,25 @@ namespace {
 // The gradients of one chunk, to be added to a sum of the same fields.
 class ChunkSum {
  public:
-  ChunkSum(const ParameterGradient& sum, std::size_t sh_count) : sh_count_(sh_count) {
-    for_each_field([&](float* ParameterGradient::*field, std::size_t per_gaussian) {
-      if (!(sum.*field)) return;
-      values_.emplace_back(per_gaussian * kChunk);
-      gradient_.*field = values_.back().data();
-    });
+  explicit ChunkSum(const ParameterGradient& sum) : gradient_(sum) {
+    for_each_gradient(
+        [&](std::size_t floats, float*& field) {
+          if (field) field = values_.emplace_back(floats * kChunk).data();
+        },
+        gradient_);
   }
 
   const ParameterGradient& gradient() const { return gradient_; }
 
   void add_to(const ParameterGradient& sum, std::size_t count) const {
-    for_each_field([&](float* ParameterGradient::*field, std::size_t per_gaussian) {
-      if (!(sum.*field)) return;
-      for (std::size_t i = 0; i < count * per_gaussian; ++i) (sum.*field)[i] += (gradient_.*field)[i];
-    });
+    for_each_gradient(
+        [count](std::size_t floats, const float* from, float* to) {
+          for (std::size_t i = 0; to && i < count * floats; ++i) to[i] += from[i];
+        },
+        gradient_, sum);
   }
 
  private:
-  template <class F>
-  void for_each_field(F f) const {
-    using G = ParameterGradient;
-    f(&G::mean, std::size_t{3});
-    f(&G::log_scale, std::size_t{3});
-    f(&G::rotation, std::size_t{4});
-    f(&G::logit_opacity, std::size_t{1});
-    f(&G::sh, 3 * sh_count_);
-    f(&G::color, std::size_t{3});
-    f(&G::covariance, std::size_t{6});
-  }
-
-  std::size_t sh_count_;
   std::vector<std::vector<float>> values_;
   ParameterGradient gradient_;
 };
@@ -288,21 +282,21 @@ void CpuBackend::project_backward(const DeviceGaussians& gaussians, const Precom
   CpuPass& own = cpu_pass(pass);
   const std::size_t count = gaussians.size(), chunk_count = (count + kChunk - 1) / kChunk;
   resize_sum(*this, gaussians, precomputed, wanted, sum);
-  const ParameterGradient out{floats(sum.gaussians.mean),        floats(sum.gaussians.log_scale),
-                              floats(sum.gaussians.rotation),    floats(sum.gaussians.logit_opacity),
-                              floats(sum.gaussians.sh),          floats(sum.precomputed.color),
-                              floats(sum.precomputed.covariance)};
+  ParameterGradient out;
+  out.sh_degree = gaussians.sh_degree;
+  for_each_parameter([](int, float*& to, auto& from) { to = floats(from); }, out, sum.gaussians);
+  out.color = floats(sum.precomputed.color);
+  out.covariance = floats(sum.precomputed.covariance);
   const ProjectBackward backward(gaussians, precomputed, view, pass);
   const Observation observation(view, pass);
   auto observed = host(sum.observed);
-  const auto sh_count = static_cast<std::size_t>(gaussians.sh_count());
   std::vector<double> camera_sums(wanted.camera ? chunk_count * kCameraFields : 0, 0.0);
   parallel_ranges(chunk_count, 4, [&](std::size_t first, std::size_t last) {
     std::optional<ChunkSum> piece;
-    if (!sum.is_empty) piece.emplace(out, sh_count);
+    if (!sum.is_empty) piece.emplace(out);
     for (std::size_t chunk = first; chunk < last; ++chunk) {
       const std::size_t begin = chunk * kChunk, end = std::min(count, begin + kChunk);
-      const ParameterGradient here = out.from(begin, sh_count);
+      const ParameterGradient here = out.from(begin);
       backward.run(begin, end, piece ? piece->gradient() : here,
                    wanted.camera ? &camera_sums[chunk * kCameraFields] : nullptr);
       if (piece) piece->add_to(here, end - begin);

@@ -29,7 +29,8 @@ void CpuBackend::project_backward_optimize(TrainState& state, const View& view, 
   const std::size_t count = state.gaussians.size();
   parallel_ranges((count + kPiece - 1) / kPiece, 4, [&](std::size_t first, std::size_t last) {
     PieceGradient g;
-    const ParameterGradient gradient{g.mean, g.log_scale, g.rotation, g.logit_opacity, g.sh};
+    ParameterGradient gradient{{g.mean, g.log_scale, g.rotation, g.logit_opacity, g.sh}};
+    gradient.sh_degree = state.gaussians.sh_degree;
     for (std::size_t piece = first; piece < last; ++piece) {
       const std::size_t begin = piece * kPiece, end = std::min(count, begin + kPiece);
       backward.run(begin, end, gradient, nullptr);

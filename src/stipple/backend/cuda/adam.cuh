@@ -19,28 +19,28 @@ AdamArrays adam_arrays(DeviceArray<T>& value, DeviceArray<T>& first, DeviceArray
           reinterpret_cast<float*>(pointer(second))};
 }
 
+// All of a Gaussian's, by parameter.
+template <class T>
+using AdamArraysOf = AdamArrays;
+using StepArrays = GaussianArrays<AdamArraysOf>;
+
+inline StepArrays step_arrays(TrainState& state) {
+  StepArrays arrays;
+  for_each_parameter([](int, auto& value, auto& first, auto& second,
+                        AdamArrays& to) { to = adam_arrays(value, first, second); },
+                     state.gaussians, state.moments.first, state.moments.second, arrays);
+  return arrays;
+}
+
 struct AdamSettings {
-  M::AdamRule rule;                                                  // its rate is that of no group
-  float mean, log_scale, rotation, logit_opacity, sh_base, sh_rest;  // rates
-  float opacity_penalty, scale_penalty;                              // of one value
+  M::AdamRule rule;  // its rate is that of no parameter
+  ParameterRules of;
   bool visible_only;
 };
 
 inline AdamSettings adam_settings(const AdamOptions& o, const LossOptions& loss, std::size_t gaussian_count,
                                   int view_count) {
-  AdamSettings s{};
-  s.rule = adam_rule(o);
-  s.mean = o.mean;
-  s.log_scale = o.log_scale;
-  s.rotation = o.rotation;
-  s.logit_opacity = o.logit_opacity;
-  s.sh_base = o.sh_base;
-  s.sh_rest = o.sh_rest;
-  const PenaltyWeights penalties = penalty_weights(loss, gaussian_count, view_count);
-  s.opacity_penalty = penalties.opacity;
-  s.scale_penalty = penalties.scale;
-  s.visible_only = o.visible_only;
-  return s;
+  return {adam_rule(o), parameter_rules(o, loss, gaussian_count, view_count), o.visible_only};
 }
 
 // Whether all views of the pass went well, so that the update may change something.

@@ -6,27 +6,24 @@
 
 namespace stipple {
 
-struct GaussianPointers {
-  const Vec3f *mean, *log_scale;
-  const float4* rotation;
-  const float* logit_opacity;
-  const float* sh;
+struct GaussianPointers : GaussianArrays<ConstPointer> {
   const Vec3f* color;                  // or null: from sh
   const PackedCovariance* covariance;  // or null: from log_scale and rotation
   unsigned count;
   bool is_activated;  // as in Precomputed
+
+  __device__ const float* coefficients() const { return reinterpret_cast<const float*>(sh); }
 };
 
 inline GaussianPointers pointers(const DeviceGaussians& g, const Precomputed& given) {
-  return {pointer(g.mean),
-          pointer(g.log_scale),
-          reinterpret_cast<const float4*>(pointer(g.rotation)),
-          pointer(g.logit_opacity),
-          reinterpret_cast<const float*>(pointer(g.sh)),
-          pointer(given.color),
-          pointer(given.covariance),
-          static_cast<unsigned>(g.size()),
-          given.is_activated};
+  GaussianPointers p{};
+  p.sh_degree = g.sh_degree;
+  for_each_parameter([](int, auto& to, const auto& from) { to = pointer(from); }, p, g);
+  p.color = pointer(given.color);
+  p.covariance = pointer(given.covariance);
+  p.count = static_cast<unsigned>(g.size());
+  p.is_activated = given.is_activated;
+  return p;
 }
 
 __device__ inline M::GaussianForm form_of(const GaussianPointers& g) {
@@ -41,7 +38,7 @@ __device__ inline M::ActiveGaussian load_gaussian(const GaussianPointers& g, uns
   if (g.covariance) {
     stored.covariance = g.covariance[i];
   } else {
-    const float4 q = g.rotation[i];
+    const float4 q = reinterpret_cast<const float4*>(g.rotation)[i];
     stored.log_scale = g.log_scale[i];
     stored.rotation = Vec4f(q.x, q.y, q.z, q.w);
   }

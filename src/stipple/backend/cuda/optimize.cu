@@ -11,8 +11,6 @@ namespace {
 
 constexpr int kThreads = 256;
 
-enum class Penalty { kNone, kOpacity, kScale };
-
 template <Penalty kPenalty>
 __global__ void __launch_bounds__(kThreads)
     adam_kernel(AdamArrays arrays, const float* gradient, std::size_t count, unsigned per_gaussian,
@@ -23,8 +21,8 @@ __global__ void __launch_bounds__(kThreads)
   if (settings.visible_only && !(observed[at / per_gaussian].y > 0)) return;
   const float value = arrays.value[at];
   float g = gradient[at];
-  if (kPenalty == Penalty::kOpacity && penalty != 0) g = g + M::opacity_penalty_vjp(value, penalty);
-  if (kPenalty == Penalty::kScale && penalty != 0) g = g + M::scale_penalty_vjp(value, penalty);
+  if (kPenalty == Penalty::kOpacity) g = g + M::opacity_penalty_vjp(value, penalty);
+  if (kPenalty == Penalty::kScale) g = g + M::scale_penalty_vjp(value, penalty);
   adam_in_place(arrays, at, g, at % per_gaussian < base_floats ? base_rate : rest_rate, settings.rule);
 }
 
@@ -45,26 +43,29 @@ void CudaBackend::optimize(TrainState& state, const GradientSum& sum, const Adam
   const std::size_t gaussian_count = g.size();
   if (gaussian_count == 0) return;
   const auto view_count = static_cast<int>(mine.view_ids.size());
-  const AdamSettings s = adam_settings(options, loss, gaussian_count, std::max(view_count, 1));
-  DeviceGaussians &m = state.moments.first, &v = state.moments.second;
-  const DeviceGaussians& d = sum.gaussians;
-  const auto run = [&](auto kernel, AdamArrays arrays, const auto& gradient, std::size_t elements, float rate,
-                       float rest, float penalty) {
+  AdamSettings s = adam_settings(options, loss, gaussian_count, std::max(view_count, 1));
+  const auto run = [&](auto kernel, const AdamArrays& arrays, const auto& gradient, int elements,
+                       const ParameterRule& rule) {
     const std::size_t floats = gradient.kElementBytes / sizeof(float), count = gradient.size() * floats;
     kernel<<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
         arrays, reinterpret_cast<const float*>(pointer(gradient)), count,
-        static_cast<unsigned>(elements * floats), static_cast<unsigned>(floats), rate, rest, penalty, s,
-        pointer(sum.observed), pointer(mine.status), view_count);
+        static_cast<unsigned>(elements) * static_cast<unsigned>(floats), static_cast<unsigned>(floats),
+        rule.rate, rule.rest_rate, rule.penalty_weight, s, pointer(sum.observed), pointer(mine.status),
+        view_count);
   };
-  const auto plain = adam_kernel<Penalty::kNone>;
-  run(plain, adam_arrays(g.mean, m.mean, v.mean), d.mean, 1, s.mean, 0.0f, 0.0f);
-  run(adam_kernel<Penalty::kScale>, adam_arrays(g.log_scale, m.log_scale, v.log_scale), d.log_scale, 1,
-      s.log_scale, 0.0f, s.scale_penalty);
-  run(plain, adam_arrays(g.rotation, m.rotation, v.rotation), d.rotation, 1, s.rotation, 0.0f, 0.0f);
-  run(adam_kernel<Penalty::kOpacity>, adam_arrays(g.logit_opacity, m.logit_opacity, v.logit_opacity),
-      d.logit_opacity, 1, s.logit_opacity, 0.0f, s.opacity_penalty);
-  run(plain, adam_arrays(g.sh, m.sh, v.sh), d.sh, static_cast<std::size_t>(g.sh_count()), s.sh_base,
-      s.sh_rest, 0.0f);
+  StepArrays arrays = step_arrays(state);
+  for_each_parameter(
+      [&](int elements, const auto& gradient, const AdamArrays& to, const ParameterRule& rule) {
+        switch (rule.penalty) {
+          case Penalty::kNone:
+            return run(adam_kernel<Penalty::kNone>, to, gradient, elements, rule);
+          case Penalty::kOpacity:
+            return run(adam_kernel<Penalty::kOpacity>, to, gradient, elements, rule);
+          case Penalty::kScale:
+            return run(adam_kernel<Penalty::kScale>, to, gradient, elements, rule);
+        }
+      },
+      sum.gaussians, arrays, s.of);
   if (!sum.observed.empty() && !state.statistics.empty())
     add_observed_kernel<<<blocks_for(gaussian_count, kThreads), kThreads, 0, stream()>>>(
         pointer(sum.observed), gaussian_count, pointer(mine.status), view_count, pointer(state.statistics));

@@ -24,7 +24,7 @@ __device__ Vec3f shade(const GaussianPointers& g, unsigned i, Vec3f mean, const 
   if (g.color) return is_drawn ? g.color[i] : Vec3f(0, 0, 0);
   CoefficientRows<kDegree>& mine = rows[threadIdx.x / kWarp];
   const std::size_t first = i - lane_index();
-  mine.load(g.sh + first * mine.kFloats, __ballot_sync(kAllLanes, is_drawn));
+  mine.load(g.coefficients() + first * mine.kFloats, __ballot_sync(kAllLanes, is_drawn));
   if (!is_drawn) return {0, 0, 0};
   const M::HarmonicBasis basis = M::harmonic_basis(kDegree, M::view_ray(mean, camera).direction);
   const auto row = mine.own();

@@ -13,11 +13,7 @@ namespace {
 
 constexpr int kThreads = 128;
 
-struct GradientPointers {
-  Vec3f *mean, *log_scale;
-  float4* rotation;
-  float* logit_opacity;
-  float* sh;
+struct GradientPointers : GaussianArrays<Pointer> {
   Vec3f* color;
   PackedCovariance* covariance;
   Vec2f* observed;  // or null
@@ -37,11 +33,12 @@ __device__ PackedCovariance sum_of(const PackedCovariance& a, const PackedCovari
 }
 
 __device__ void store(const M::StoredGaussian& d, Vec3f color, unsigned i, const GradientPointers& out) {
-  const float4 q = out.adds ? out.rotation[i] : make_float4(0, 0, 0, 0);
+  auto* rotation = reinterpret_cast<float4*>(out.rotation) + i;
+  const float4 q = out.adds ? *rotation : make_float4(0, 0, 0, 0);
   const bool adds = out.adds;
   out.mean[i] = adds ? out.mean[i] + d.mean : d.mean;
   out.log_scale[i] = adds ? out.log_scale[i] + d.log_scale : d.log_scale;
-  out.rotation[i] =
+  *rotation =
       adds ? make_float4(q.x + d.rotation.x, q.y + d.rotation.y, q.z + d.rotation.z, q.w + d.rotation.w)
            : make_float4(d.rotation.x, d.rotation.y, d.rotation.z, d.rotation.w);
   out.logit_opacity[i] = adds ? out.logit_opacity[i] + d.logit_opacity : d.logit_opacity;
@@ -82,7 +79,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::size_t first = i - lane_index();
   const SeenSplat seen = i < g.count ? load_seen(splats, i) : SeenSplat();
   const bool is_drawn = seen.opacity > 0;
-  if (!g.color) rows.load(g.sh + first * rows.kFloats, __ballot_sync(kAllLanes, is_drawn));
+  if (!g.color) rows.load(g.coefficients() + first * rows.kFloats, __ballot_sync(kAllLanes, is_drawn));
   GaussianGradient d;
   M::HarmonicBasis basis;
   M::Pinhole dL_dcamera = no_camera();
@@ -94,7 +91,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int k = 0; k < rows.kFloats; ++k) {
     const int at = k * kWarp + lane_index(), row = at / rows.kFloats;
     if (first + row >= g.count) continue;
-    float& to = out.sh[first * rows.kFloats + at];
+    float& to = reinterpret_cast<float*>(out.sh)[first * rows.kFloats + at];
     const float mine = coefficients(row, at % rows.kFloats);
     to = out.adds ? to + mine : mine;
   }
@@ -137,16 +134,14 @@ void CudaBackend::project_backward(const DeviceGaussians& gaussians, const Preco
   if (count == 0) return;
   const unsigned blocks = blocks_for(count, kThreads);
   mine.camera_sums.resize(*this, wanted.camera ? std::size_t{blocks} * kCameraFields : 0);
-  const GradientPointers out{pointer(sum.gaussians.mean),
-                             pointer(sum.gaussians.log_scale),
-                             reinterpret_cast<float4*>(pointer(sum.gaussians.rotation)),
-                             pointer(sum.gaussians.logit_opacity),
-                             reinterpret_cast<float*>(pointer(sum.gaussians.sh)),
-                             pointer(sum.precomputed.color),
-                             pointer(sum.precomputed.covariance),
-                             pointer(sum.observed),
-                             pointer(mine.camera_sums),
-                             adds};
+  GradientPointers out{};
+  out.sh_degree = gaussians.sh_degree;
+  for_each_parameter([](int, auto& to, auto& from) { to = pointer(from); }, out, sum.gaussians);
+  out.color = pointer(sum.precomputed.color);
+  out.covariance = pointer(sum.precomputed.covariance);
+  out.observed = pointer(sum.observed);
+  out.camera = pointer(mine.camera_sums);
+  out.adds = adds;
   with_degree(gaussians.sh_degree, [&](auto degree) {
     project_backward_kernel<degree()><<<blocks, kThreads, 0, stream()>>>(
         pointers(gaussians, precomputed), pinhole(view.camera), render_settings(view.options),

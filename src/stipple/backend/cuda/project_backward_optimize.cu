@@ -14,10 +14,6 @@ namespace {
 
 constexpr int kThreads = 128;
 
-struct StepArrays {
-  AdamArrays mean, log_scale, rotation, logit_opacity, sh;
-};
-
 struct TakenGradient {
   Splat splat;
   Vec2f observed;  // of the mean, as density control wants it
@@ -168,7 +164,7 @@ __global__ void __launch_bounds__(kThreads, 4)
       taken = gradients.load(i);
       gaussian = load_gaussian(g, i, settings.scale_modifier);
     }
-    scratch.rows.load(g.sh + first * scratch.rows.kFloats, drawn);
+    scratch.rows.load(g.coefficients() + first * scratch.rows.kFloats, drawn);
     if (is_drawn) {
       d = gaussian_backward<kDegree>(g, gaussian, camera, settings, seen, taken.splat, scratch.rows, basis,
                                      nullptr);
@@ -189,16 +185,16 @@ __global__ void __launch_bounds__(kThreads, 4)
     RowStep<3, 1> mean(arrays.mean, first, active), log_scale(arrays.log_scale, first, active);
     RowStep<4, 1> rotation(arrays.rotation, first, active);
     RowStep<1, 1> logit_opacity(arrays.logit_opacity, first, active);
-    mean.finish(adam.rule, stored(scratch.mean), constant(adam.mean));
+    mean.finish(adam.rule, stored(scratch.mean), constant(adam.of.mean.rate));
     log_scale.finish(adam.rule,
-                     penalised(scratch.log_scale, adam.scale_penalty,
+                     penalised(scratch.log_scale, adam.of.log_scale.penalty_weight,
                                [](float value, float w) { return M::scale_penalty_vjp(value, w); }),
-                     constant(adam.log_scale));
-    rotation.finish(adam.rule, stored(scratch.rotation), constant(adam.rotation));
+                     constant(adam.of.log_scale.rate));
+    rotation.finish(adam.rule, stored(scratch.rotation), constant(adam.of.rotation.rate));
     logit_opacity.finish(adam.rule,
-                         penalised(scratch.logit_opacity, adam.opacity_penalty,
+                         penalised(scratch.logit_opacity, adam.of.logit_opacity.penalty_weight,
                                    [](float value, float w) { return M::opacity_penalty_vjp(value, w); }),
-                         constant(adam.logit_opacity));
+                         constant(adam.of.logit_opacity.rate));
   }
   constexpr int kRow = CoefficientRows<kDegree>::kFloats, kAll = (kWarp * kRow / 4 + kWarp - 1) / kWarp;
   constexpr int kAtOnce = kAll < 6 ? kAll : 6;
@@ -207,7 +203,7 @@ __global__ void __launch_bounds__(kThreads, 4)
     RowStep<kRow, kAtOnce>(arrays.sh, first, active, round)
         .finish(
             adam.rule, [&](int at, float) { return scratch.coefficients(at / kRow, at % kRow); },
-            [&](int place) { return place < 3 ? adam.sh_base : adam.sh_rest; });
+            [&](int place) { return place < 3 ? adam.of.sh.rate : adam.of.sh.rest_rate; });
 }
 
 }  // namespace
@@ -222,18 +218,13 @@ void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
   DeviceGaussians& g = state.gaussians;
   const std::size_t count = g.size();
   if (count == 0) return;
-  DeviceGaussians &m = state.moments.first, &v = state.moments.second;
-  const StepArrays arrays{
-      adam_arrays(g.mean, m.mean, v.mean), adam_arrays(g.log_scale, m.log_scale, v.log_scale),
-      adam_arrays(g.rotation, m.rotation, v.rotation),
-      adam_arrays(g.logit_opacity, m.logit_opacity, v.logit_opacity), adam_arrays(g.sh, m.sh, v.sh)};
   const Observation observation{wanted.observed ? pointer(state.statistics) : nullptr,
                                 half_size_of(view.camera)};
   const ProjectedSplat* splats = pointer(pass.projection.splat);
   const auto run = [&](auto degree, auto gradients) {
     project_backward_optimize_kernel<degree()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
-        pointers(g, {}), pinhole(view.camera), render_settings(view.options), splats, gradients, arrays,
-        adam_settings(options, loss, count, 1), observation, mine.view_status());
+        pointers(g, {}), pinhole(view.camera), render_settings(view.options), splats, gradients,
+        step_arrays(state), adam_settings(options, loss, count, 1), observation, mine.view_status());
   };
   with_degree(g.sh_degree, [&](auto degree) {
     if (!mine.sums_are_pending)
