@@ -56,6 +56,12 @@ json identity(const TrainOptions& o, const Scene& scene, std::size_t view_count)
           {"height", scene.views[0].camera.height_px}};
 }
 
+// A loss that is no number is saved as null.
+float number_or(const json& object, const char* key, float otherwise) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<float>() : otherwise;
+}
+
 // The difference between two identities, for a message; empty when there is none.
 std::string difference(json saved, const json& mine) {
   if (!saved.contains("batch")) saved["batch"] = 1;  // older ones were of one view a step
@@ -146,6 +152,9 @@ void Trainer::save(const std::filesystem::path& path) const {
   json text = {{"identity", identity(options_, scene_, views_.size())},
                {"step", state_.step},
                {"finished_step", state_.finished_step},
+               {"is_unfinished", is_unfinished_},
+               {"loss", report_.loss},
+               {"psnr", report_.psnr},
                {"adam_step", state_.adam_step},
                {"skipped", state_.skipped},
                {"skipped_in_a_row", state_.skipped_in_a_row},
@@ -224,7 +233,11 @@ void Trainer::restore(const std::filesystem::path& path) {
   replace(backend_, parts[2], device_.moments.second);
   device_.statistics.upload(backend_, statistics);
   state_ = std::move(state);
-  is_unfinished_ = false;
+  is_unfinished_ = text.value("is_unfinished", false);  // older ones took such a step up without it
+  report_ = {};
+  report_.step = state_.step;
+  report_.loss = number_or(text, "loss", 0);
+  report_.psnr = static_cast<double>(number_or(text, "psnr", 0));
 }
 
 }  // namespace stipple
