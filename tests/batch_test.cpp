@@ -3,6 +3,7 @@
 // all.
 #include <gtest/gtest.h>
 
+#include "stipple/core/error.h"
 #include "tests/backend_run.h"
 #include "tests/conformance_scenes.h"
 
@@ -124,6 +125,36 @@ TEST_P(BatchTest, TheSameViewTwiceCountsTwice) {
     EXPECT_TRUE(observed.y == 0 || observed.y == 2) << observed.y;
 }
 
+// Of one view and of several: what a step is asked for besides, its update does not lose.
+TEST_P(BatchTest, GradientsOfCamerasComeWithTheStep) {
+  auto backend = make_test_backend(GetParam());
+  for (const int count : {1, 3}) {
+    BatchScene scene(*backend, count);
+    scene.step.wants_camera = scene.step.wants_background = true;
+    TrainState state = make_train_state(*backend, scene.gaussians),
+               plain = make_train_state(*backend, scene.gaussians);
+    TrainBuffers buffers, plain_buffers;
+    const PassResult result = backend->train_step(state, scene.batch(), scene.step, buffers);
+    ASSERT_EQ(result.views.size(), static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < result.views.size(); ++i) {
+      Rendering run(GetParam(), scene.gaussians, scene.views[i]);
+      LossTarget target;
+      target.color.upload(*run.backend, random_picture(scene.views[i].camera, 101 + i));
+      run.backend->loss(target, scene.step.loss, run.pass);
+      Gradients gradients;
+      run.backward(scene.views[i], std::move(run.pass.dL_dframe), gradients);
+      const std::vector<Vec3f> ours = {result.views[i].camera.camera_from_world.translation,
+                                       result.views[i].background},
+                               alone = {gradients.camera.camera_from_world.translation, gradients.background};
+      EXPECT_LE(relative_difference(ours, alone), 1e-4);
+    }
+    if (!is_deterministic(GetParam())) continue;
+    scene.step.wants_camera = scene.step.wants_background = false;
+    backend->train_step(plain, scene.batch(), scene.step, plain_buffers);
+    EXPECT_TRUE(same_bits(download(*backend, state.gaussians), download(*backend, plain.gaussians)));
+  }
+}
+
 TEST_P(BatchTest, OneViewThatIsNotFiniteStopsTheWholeStep) {
   auto backend = make_test_backend(GetParam());
   BatchScene scene(*backend);
@@ -146,6 +177,65 @@ TEST_P(BatchTest, OneViewThatIsNotFiniteStopsTheWholeStep) {
   scene.targets.erase(scene.targets.begin() + 2);
   EXPECT_TRUE(backend->train_step(state, scene.batch(), scene.step, buffers).is_finite);
   EXPECT_FALSE(same_bits(download(*backend, state.gaussians), scene.gaussians));
+}
+
+// A step that ends with an exception amid a batch has changed nothing, and leaves nothing behind.
+TEST_P(BatchTest, AnExceptionAmidABatchLeavesNothingBehind) {
+  STIPPLE_SKIP_UNORDERED(GetParam());
+  auto backend = make_test_backend(GetParam());
+  BatchScene scene(*backend, 3);
+  TrainState state = make_train_state(*backend, scene.gaussians),
+             fresh = make_train_state(*backend, scene.gaussians);
+  TrainBuffers buffers, fresh_buffers;
+  TrainStep failing = scene.step;
+  int calls = 0;
+  failing.own_loss = [&](Backend&, const View&, const Frame&, FrameGradient&) {
+    if (++calls == 2) throw Error("this loss has enough");
+  };
+  EXPECT_THROW(backend->train_step(state, scene.batch(), failing, buffers), Error);
+  EXPECT_TRUE(same_bits(download(*backend, state.gaussians), scene.gaussians));
+  // The pass draws one picture as a new one would, and the step goes on as if nothing had been.
+  forward(*backend, state.gaussians, {}, scene.views[0], buffers.pass);
+  EXPECT_EQ(backend->read(buffers.pass).views.size(), 1u);
+  backend->train_step(state, scene.batch(), scene.step, buffers);
+  backend->train_step(fresh, scene.batch(), scene.step, fresh_buffers);
+  EXPECT_TRUE(same_bits(download(*backend, state.gaussians), download(*backend, fresh.gaussians)));
+}
+
+// A copy of a pass goes on like the pass itself, after every stage.
+TEST_P(BatchTest, ACopyOfAPassGoesOnLikeThePass) {
+  STIPPLE_SKIP_UNORDERED(GetParam());
+  const Gaussians g = random_cloud(1000, 1, 104);
+  const View view{looking_down_z(90, 70, 80), {.depth = DepthOutput::kExpected}};
+  Rendering run(GetParam(), g, view);
+  Backend& backend = *run.backend;
+  const auto finish = [&](Pass& pass, int from) {
+    if (from < 1) backend.bin(view, pass);
+    if (from < 2) backend.blend(view, pass);
+    pass.dL_dframe = random_gradient(backend, view);
+    if (from < 3) backend.blend_backward(view, {}, pass);
+    GradientSum sum;
+    backend.project_backward(run.gaussians, {}, view, {}, pass, sum);
+    return download(backend, sum.gaussians);
+  };
+  Pass whole;
+  backend.project(run.gaussians, {}, view, whole);
+  const Gaussians expected = finish(whole, 0);
+  Pass pass;
+  backend.project(run.gaussians, {}, view, pass);
+  Pass copy = backend.copy_of(pass);
+  EXPECT_TRUE(same_bits(finish(copy, 0), expected));
+  backend.bin(view, pass);
+  copy = backend.copy_of(pass);
+  EXPECT_TRUE(same_bits(finish(copy, 1), expected));
+  backend.blend(view, pass);
+  copy = backend.copy_of(pass);
+  EXPECT_TRUE(same_bits(finish(copy, 1), expected));  // blended once more, as Python may
+  pass.dL_dframe = random_gradient(backend, view);
+  backend.blend_backward(view, {.splats = false}, pass);
+  copy = backend.copy_of(pass);
+  EXPECT_TRUE(same_bits(finish(copy, 3), expected));
+  EXPECT_TRUE(same_bits(finish(pass, 3), expected));
 }
 
 }  // namespace

@@ -82,11 +82,21 @@ void expect_close(const std::vector<T>& ours, const std::vector<U>& expected, co
 
 TEST_P(ChannelsTest, AreTheReferences) {
   // Away from the thresholds at which float and double may decide differently.
-  const Gaussians g = random_cloud(203, 1, 110, {.spread = 1.5f, .log_scale = -2, .logit_opacity_sd = 0.5f});
+  const Gaussians spread =
+      random_cloud(203, 1, 110, {.spread = 1.5f, .log_scale = -2, .logit_opacity_sd = 0.5f});
+  // Long tiles, which a backend may work on in pieces.
+  const Gaussians dense = random_cloud(1500, 0, 118,
+                                       {.spread = 0.2f,
+                                        .log_scale = -2.5f,
+                                        .log_scale_sd = 0.3f,
+                                        .logit_opacity = -3.5f,
+                                        .logit_opacity_sd = 0.3f});
   const View view{looking_down_z(75, 50, 60), {.background = {0.3f, 0.6f, 0.9f}}};
   const std::size_t pixels = 75 * 50;
-  for (const int count : {1, 3, 4, 5, 8, 11}) {
+  for (const auto& [scene, count] :
+       {std::pair{&spread, 1}, {&spread, 3}, {&spread, 4}, {&spread, 5}, {&spread, 11}, {&dense, 6}}) {
     SCOPED_TRACE(count);
+    const Gaussians& g = *scene;
     Rendering run(GetParam(), g, view);
     Channels channels;
     channels.count = count;

@@ -85,6 +85,85 @@ TEST_F(CudaTest, TooLittleRoomRunsTheStepAgain) {
   }
 }
 
+// Where one view of a batch has too little room, the whole step is run again.
+TEST_F(CudaTest, TooLittleRoomInABatchRunsTheStepAgain) {
+  const Gaussians g = random_cloud(20000, 3, 85);
+  const auto trained_with = [&](const BinRoom& first_room, int& overflows) {
+    CudaBackend backend({.deterministic = true});
+    TrainState state = make_train_state(backend, g);
+    TrainBuffers buffers;
+    TrainStep what;
+    what.adam = kTestRates;
+    std::vector<LossTarget> targets(3);
+    std::vector<TrainView> views;
+    for (int i = 0; i < 3; ++i) {
+      View view{looking_down_z(100 + 60 * i, 90, 100 + 20.0f * static_cast<float>(i)), {}};
+      view.id = i;
+      targets[static_cast<std::size_t>(i)].color.upload(backend, random_picture(view.camera, 84));
+      views.push_back({view, &targets[static_cast<std::size_t>(i)]});
+    }
+    backend.own(buffers.pass).first_room = first_room;
+    const PassResult result = backend.train_step(state, views, what, buffers);
+    overflows = backend.own(buffers.pass).overflow_count;
+    return trained(backend, state, result);
+  };
+  int none = 0, some = 0;
+  const Trained expected = trained_with({1 << 20, 1 << 22, true}, none);
+  EXPECT_EQ(none, 0);
+  const Trained again = trained_with({1 << 20, 60'000, true}, some);  // enough for some views only
+  EXPECT_EQ(some, 1);
+  expect_same(again, expected);
+  EXPECT_FALSE(same_bits(again.gaussians, g));
+}
+
+// A loss whose gradient never leaves the device: half the squares of the colours, whose gradient are the
+// colours.
+TEST_F(CudaTest, AnOwnLossWorksOnTheDeviceAlone) {
+  CudaBackend backend({.deterministic = true});
+  View view{looking_down_z(80, 60, 70), {}};
+  view.id = 0;
+  TrainState state = make_train_state(backend, random_cloud(500, 0, 126));
+  TrainBuffers buffers;
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreate(&stream), "make a stream");
+  TrainStep step;
+  step.adam = {.logit_opacity = 0.1f, .sh_base = 0.05f};
+  step.own_loss = [&](Backend& b, const View&, const Frame& frame, FrameGradient& dL) {
+    MemoryBorrower& borrower = *b.borrower();
+    borrower.make_stream_wait(stream);
+    check(cudaMemcpyAsync(borrower.address_of(*dL.color.memory()),
+                          borrower.address_of(const_cast<Memory&>(*frame.color.memory())),
+                          frame.color.size() * sizeof(float), cudaMemcpyDeviceToDevice, stream),
+          "copy");
+    borrower.wait_for_stream(stream);
+  };
+  const auto brightness = [&] {
+    double sum = 0;
+    for (const float v : buffers.pass.frame.color.download(backend)) sum += static_cast<double>(v);
+    return sum;
+  };
+  const TrainView one{view, nullptr};
+  backend.train_step(state, {&one, 1}, step, buffers);
+  const double before = brightness();
+  for (step.adam.step = 2; step.adam.step <= 40; ++step.adam.step)
+    backend.train_step(state, {&one, 1}, step, buffers);
+  EXPECT_LT(brightness(), 0.5 * before);
+  cudaStreamDestroy(stream);
+}
+
+// A pass whose first allocation finds no room is as new, and may be tried again.
+TEST_F(CudaTest, APassThatFoundNoRoomMayBeTriedAgain) {
+  const View view{looking_down_z(64, 48, 60), {}};
+  auto backend = make_backend("cuda", {.max_bytes = 64 * kMiB});
+  const DeviceGaussians g = upload(*backend, random_cloud(100, 0, 88));
+  Pass pass;
+  auto rest = backend->allocate(64 * kMiB - backend->used_bytes() - 8);
+  EXPECT_THROW(forward(*backend, g, {}, view, pass), OutOfMemory);
+  rest.reset();
+  forward(*backend, g, {}, view, pass);
+  EXPECT_EQ(pass.frame.color.download(*backend).size(), 3u * 64 * 48);
+}
+
 // What a view had the last time is too little, after the number of Gaussians has grown.
 TEST_F(CudaTest, MoreGaussiansThanTheLastTimeRunTheStepAgain) {
   const View view{looking_down_z(245, 136, 150), {}};

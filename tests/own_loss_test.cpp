@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "stipple/core/error.h"
 #include "tests/backend_run.h"
 #include "tests/conformance_scenes.h"
 
@@ -118,6 +119,24 @@ TEST_P(OwnLossTest, GradientIsThatOfItsValue) {
   Pass unused;
   const double slope = (value_at(ahead, unused) - value_at(behind, unused)) / (2 * h);
   EXPECT_NEAR(slope, norm2, 0.02 * norm2);
+}
+
+// Gradients that are not of the picture that was drawn are refused, before anything reads past its end.
+TEST_P(OwnLossTest, AGradientThatDoesNotFitIsRefused) {
+  const View view{looking_down_z(48, 36, 40), {}};
+  Rendering run(GetParam(), random_cloud(60, 0, 122), view);
+  FrameGradient of_depth = random_gradient(*run.backend, view),
+                too_small = random_gradient(*run.backend, view);
+  of_depth.depth.upload(*run.backend, random_values(48 * 36, 3));
+  EXPECT_THROW(run.blend_backward(view, std::move(of_depth)), Error);
+  too_small.alpha.upload(*run.backend, random_values(48, 3));
+  EXPECT_THROW(run.blend_backward(view, std::move(too_small)), Error);
+  EXPECT_THROW(run.blend_backward(view, {}), Error);
+  TrainState state = make_train_state(*run.backend, random_cloud(60, 0, 122));
+  GradientSum sum;
+  run.blend_backward(view, random_gradient(*run.backend, view));
+  run.backend->project_backward(state.gaussians, {}, view, {}, run.pass, sum);
+  EXPECT_THROW(run.backend->optimize(state, sum, {.visible_only = true}, {}, run.pass), Error);
 }
 
 // Besides the built-in loss: one that adds nothing leaves the bits as they are, one that adds something does

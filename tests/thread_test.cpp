@@ -104,9 +104,14 @@ TEST(Threads, HaveParallelLoopsOfTheirOwn) {
   });
 }
 
+class ThreadsTest : public PerBackendTest {};
+INSTANTIATE_TEST_SUITE_P(, ThreadsTest, testing::ValuesIn(test_backend_names()),
+                         [](const auto& name) { return name.param; });
+
 // Each with a pass of its own on one backend: two render a model that nobody changes, two train.
-TEST(Threads, DrawAndTrainWithPassesOfTheirOwnOnOneBackend) {
-  const auto backend = make_backend("cpu");
+TEST_P(ThreadsTest, DrawAndTrainWithPassesOfTheirOwnOnOneBackend) {
+  STIPPLE_SKIP_UNORDERED(GetParam());
+  const auto backend = make_test_backend(GetParam());
   const Gaussians g = random_cloud(600, 1, 130);
   const DeviceGaussians model = upload(*backend, g);
   const View view{looking_down_z(70, 50, 60), {.depth = DepthOutput::kExpected}};

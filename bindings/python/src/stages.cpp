@@ -46,13 +46,13 @@ struct OnSplatGradient : OnPass {
 };
 
 // A copy of the pass to go on with.
-std::shared_ptr<SharedPass> copy_of(const SharedPass& from) {
+std::shared_ptr<SharedPass> copy_of(Backend& backend, const SharedPass& from) {
   auto to = std::make_shared<SharedPass>();
   to->backend = from.backend;
   to->count = from.count;
   to->width = from.width;
   to->height = from.height;
-  to->pass = from.backend->use([&](Backend& b) { return b.copy_of(from.pass); });
+  to->pass = backend.copy_of(from.pass);
   return to;
 }
 
@@ -208,37 +208,38 @@ OnProjection stage_project(const std::string& name, const HostGaussians& gaussia
 
 OnBins stage_bin(const OnProjection& projection, const View& view) {
   check_view(projection, view);
-  const auto on = std::exchange(projection.on->has_bins, true) ? copy_of(*projection.on) : projection.on;
-  on->has_bins = true;
-  on->backend->use([&](Backend& b) { b.bin(view, on->pass); });
-  return {{on}};
+  return projection.on->backend->use([&](Backend& b) {
+    const auto on = std::exchange(projection.on->has_bins, true) ? copy_of(b, *projection.on) : projection.on;
+    on->has_bins = true;
+    b.bin(view, on->pass);
+    return OnBins{{on}};
+  });
 }
 
 // The splats of `projection` in a pass that may be another: they may have been changed.
-void take_splats(const OnProjection& projection, SharedPass& to) {
-  if (projection.on.get() == &to) return;
-  to.backend->use([&](Backend& b) { to.pass.projection.splat = projection.value().splat.copy(b); });
+void take_splats(Backend& backend, const OnProjection& projection, SharedPass& to) {
+  if (projection.on.get() != &to) to.pass.projection.splat = projection.value().splat.copy(backend);
 }
 
-// Likewise the lists of `bins`. Others than those that the pass was blended with may not be longer.
-void take_bins(const OnBins& bins, SharedPass& to) {
+// Likewise the lists of `bins`, which must be as long as those that the pass was blended with.
+void take_bins(Backend& backend, const OnBins& bins, SharedPass& to) {
   if (bins.on.get() == &to) return;
   if (bins.value().gaussian_from_slot.size() != to.pass.bins.gaussian_from_slot.size())
     throw py::value_error("frame was blended from other bins");
-  to.backend->use([&](Backend& b) {
-    to.pass.bins.gaussian_from_slot = bins.value().gaussian_from_slot.copy(b);
-    to.pass.bins.slot_begin_from_tile = bins.value().slot_begin_from_tile.copy(b);
-  });
+  to.pass.bins.gaussian_from_slot = bins.value().gaussian_from_slot.copy(backend);
+  to.pass.bins.slot_begin_from_tile = bins.value().slot_begin_from_tile.copy(backend);
 }
 
 OnFrame stage_blend(const OnProjection& projection, const OnBins& bins, const View& view) {
   check_view(projection, view);
   check_origin("bins", bins, projection);
-  const auto on = std::exchange(bins.on->has_frame, true) ? copy_of(*bins.on) : bins.on;
-  on->has_bins = on->has_frame = true;
-  take_splats(projection, *on);
-  on->backend->use([&](Backend& b) { b.blend(view, on->pass); });
-  return {{on}};
+  return bins.on->backend->use([&](Backend& b) {
+    const auto on = std::exchange(bins.on->has_frame, true) ? copy_of(b, *bins.on) : bins.on;
+    on->has_bins = on->has_frame = true;
+    take_splats(b, projection, *on);
+    b.blend(view, on->pass);
+    return OnFrame{{on}};
+  });
 }
 
 OnSplatGradient stage_blend_backward(const OnProjection& projection, const OnBins& bins, const View& view,
@@ -249,10 +250,10 @@ OnSplatGradient stage_blend_backward(const OnProjection& projection, const OnBin
   check_origin("frame", frame, projection);
   check_origin("dL_dframe", dL_dframe, projection);
   SharedPass& on = *frame.on;
-  take_splats(projection, on);
-  take_bins(bins, on);
   OnSplatGradient out{{projection.on}};
   on.backend->use([&](Backend& b) {
+    take_splats(b, projection, on);
+    take_bins(b, bins, on);
     const Lent lent_frame(on.pass.dL_dframe, dL_dframe.value());
     const Lent lent_splats(on.pass.dL_dsplat, out.value());
     b.blend_backward(view, {.absolute_mean = wants_absolute, .background = true}, on.pass);

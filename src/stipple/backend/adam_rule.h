@@ -14,6 +14,12 @@ inline Math<float>::AdamRule adam_rule(const AdamOptions& o) {
   return {0, o.beta1, o.beta2, o.epsilon, inverse_correction(o.beta1), inverse_correction(o.beta2)};
 }
 
+// Throws Error unless the sum has what the options need.
+inline void check_update(const GradientSum& sum, const AdamOptions& options) {
+  if (options.visible_only && sum.observed.size() != sum.gaussians.size())
+    throw Error("an update of what is seen alone needs to know what was seen: GradientSum::observed");
+}
+
 enum class Penalty { kNone, kOpacity, kScale };
 
 // What distinguishes the update of one parameter from that of another. The rest are the coefficients of sh

@@ -3,9 +3,9 @@
 // The contract between everything that draws or trains and a device.
 //
 // A pass goes through stages: project, bin and blend draw a picture; loss, blend_backward and
-// project_backward take its gradient back to the parameters; optimize and perturb update them. No stage waits
-// for the device, and none returns anything to the host: what the host wants to know is read once, at the end
-// (docs/backends.md).
+// project_backward take its gradient back to the parameters; optimize and perturb update them. No stage
+// returns anything to the host, and none waits for the device, but for bin where a view's room is not known
+// yet: what the host wants to know is read once, at the end (docs/backends.md).
 #include <span>
 #include <string>
 #include <string_view>
@@ -89,7 +89,8 @@ struct BackendOptions {
   std::size_t max_bytes = 0;   // of the device's own memory to use at most; 0: what is free
 };
 
-// "cuda" or "cpu", or "best" for the first of these that works here. Throws Error naming what there is.
+// "cuda" or "cpu", or "best" for the first of these that works here; "cuda:1" is that of device 1, whatever
+// the options say. Throws Error naming what there is.
 std::unique_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options = {});
 
 // The names that make_backend takes in this build, fastest first.

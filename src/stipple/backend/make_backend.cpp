@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cpu/cpu_backend.h"
 #ifdef STIPPLE_CUDA
 #include "stipple/backend/cuda/make_cuda_backend.h"
 #endif
 #include "stipple/core/error.h"
+#include "stipple/io/text.h"
 
 namespace stipple {
 
@@ -62,7 +65,12 @@ std::vector<std::string> list_devices(std::string_view name) {
   return entry.why_unusable().empty() ? entry.list_devices() : std::vector<std::string>();
 }
 
-std::unique_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options) {
+std::unique_ptr<Backend> make_backend(std::string_view name_and_device, const BackendOptions& given) {
+  const std::size_t colon = std::min(name_and_device.find(':'), name_and_device.size());
+  const std::string_view name = name_and_device.substr(0, colon);
+  BackendOptions options = given;
+  if (colon < name_and_device.size() && !parse_whole(name_and_device.substr(colon + 1), options.device))
+    throw Error(fmt::format("'{}' is no backend; write cuda:0, cuda:1 and so on", name_and_device));
   const Entry& entry = name == "best" ? best() : find(name);
   if (const std::string why = entry.why_unusable(); !why.empty())
     throw Error(fmt::format("the backend {} cannot be used: {}; use cpu, or best", entry.name, why));

@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/backend/pass.h"
 
+#include "stipple/core/error.h"
+
 namespace stipple {
+
+void check_frame_gradient(const Pass& pass) {
+  const Frame& frame = pass.frame;
+  const FrameGradient& d = pass.dL_dframe;
+  if (!d.depth.empty() && frame.depth.empty())
+    throw Error("the depth has a gradient, but the picture was drawn without depth");
+  const std::size_t pixels = frame.transmittance.size();
+  const auto fits = [](const DeviceArray<float>& planes, std::size_t size) {
+    return planes.empty() || planes.size() == size;
+  };
+  if (d.color.size() != 3 * pixels || !fits(d.alpha, pixels) || !fits(d.depth, pixels))
+    throw Error("the gradient of a picture is not of the picture's size");
+}
 
 void copy_public(Device& device, const Pass& from, Pass& to) {
   to.projection.splat = from.projection.splat.copy(device);

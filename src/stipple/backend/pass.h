@@ -62,10 +62,10 @@ struct FrameGradient {       // loss -> blend_backward
   DeviceArray<float> depth;  // 1 plane, or empty
 };
 
-struct SplatGradient {       // blend_backward -> project_backward
-  DeviceArray<Splat> splat;  // one per Gaussian; zero where it was not seen
-  DeviceArray<Vec2f>
-      absolute_mean_px;  // only when wanted: of splat.mean_px, pixels' shares without their signs
+struct SplatGradient {                  // blend_backward -> project_backward
+  DeviceArray<Splat> splat;             // one per Gaussian; zero where it was not seen
+  DeviceArray<Vec2f> absolute_mean_px;  // only when wanted: of splat.mean_px by the frame, pixels' shares
+                                        // without their signs
 };
 
 // Further values of every Gaussian, blended over the same slots as its colour: features, normals, labels.
@@ -90,6 +90,25 @@ struct CameraGradient {  // the rotation's nine entries count as independent
   RigidTransform camera_from_world{{0, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0}};
   Vec2f focal_px{0, 0};
   Vec2f center_px{0, 0};
+};
+
+// Its numbers in a row: rotation, translation, focal lengths, principal point.
+constexpr int kCameraFields = 16;
+template <class T>
+CameraGradient camera_gradient(const T* sum) {
+  const auto f = [&](int i) { return static_cast<float>(sum[i]); };
+  CameraGradient g;
+  g.camera_from_world.rotation = {f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8)};
+  g.camera_from_world.translation = {f(9), f(10), f(11)};
+  g.focal_px = {f(12), f(13)};
+  g.center_px = {f(14), f(15)};
+  return g;
+}
+
+// Every (Gaussian, tile) pair is an emission, and those of a Gaussian are a run: for backends that keep the
+// sums of pairs apart, so that the order in which they are added up is fixed.
+struct Emissions {
+  std::uint32_t begin, end;
 };
 
 // Gradients of the parameters, summed over the views of one optimiser step.
@@ -145,6 +164,9 @@ struct Pass {
   SplatGradient dL_dsplat;
   std::unique_ptr<PassScratch> scratch;
 };
+
+// Throws Error unless the gradients are of the frame that is there: a caller's own loss gives them, too.
+void check_frame_gradient(const Pass& pass);
 
 // Everything but the scratch, which only its backend can copy (Backend::copy_of).
 void copy_public(Device& device, const Pass& from, Pass& to);

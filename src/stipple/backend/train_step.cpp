@@ -13,6 +13,8 @@ WantedGradients wanted_for(const TrainStep& step) {
   wanted.splats = false;
   wanted.absolute_mean = step.absolute_gradients;
   wanted.observed = true;
+  wanted.camera = step.wants_camera;
+  wanted.background = step.wants_background;
   return wanted;
 }
 
@@ -52,7 +54,12 @@ void enqueue(Backend& backend, TrainState& state, std::span<const TrainView> vie
 PassResult Backend::train_step(TrainState& state, std::span<const TrainView> views, const TrainStep& step,
                                TrainBuffers& buffers) {
   for (;;) {
-    enqueue(*this, state, views, step, buffers);
+    try {
+      enqueue(*this, state, views, step, buffers);
+    } catch (...) {
+      begin(buffers.pass, 0);  // what was projected of it is not to be gone on with
+      throw;
+    }
     PassResult result = read(buffers.pass);
     if (!result.has_overflowed) return result;
   }

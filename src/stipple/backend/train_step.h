@@ -30,8 +30,9 @@ struct AdamOptions {
   // Learning rates by parameter group; the base colour and the view-dependent rest are two groups.
   float mean = 0, log_scale = 0, rotation = 0, logit_opacity = 0, sh_base = 0, sh_rest = 0;
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-15f;
-  int step = 1;               // counted from 1, for the bias correction
-  bool visible_only = false;  // leave Gaussians that no view of the step shows untouched, moments and all
+  int step = 1;  // counted from 1, for the bias correction
+  // Leave Gaussians that no view of the step shows untouched, moments and all. GradientSum::observed tells.
+  bool visible_only = false;
 };
 
 struct AdamMoments {
@@ -53,7 +54,9 @@ struct TrainStep {  // what a step is to do
   FrameLoss own_loss;  // besides `loss`, or instead of it where there is no target; may be empty
   AdamOptions adam;
   bool absolute_gradients = false;  // in the statistics
-  float noise = 0;                  // perturb by so much; 0: not at all
+  // Gradients of camera and background in the result, which the step itself has no use for.
+  bool wants_camera = false, wants_background = false;
+  float noise = 0;  // perturb by so much; 0: not at all
   std::uint64_t noise_seed = 0;
 };
 

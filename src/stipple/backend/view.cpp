@@ -3,14 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "stipple/core/error.h"
 
 namespace stipple {
 
+const char* range_problem(OptionRange, Vec3f value) {
+  return std::isfinite(value.x + value.y + value.z) ? nullptr : "must hold finite numbers";
+}
+
 const char* range_problem(OptionRange range, float value) {  // positive forms, so that NaN fails them
   if (range == OptionRange::kPositive && !(value > 0)) return "must be more than 0";
   if (range == OptionRange::kBetween0And1 && !(value > 0 && value < 1)) return "must lie between 0 and 1";
-  return nullptr;
+  return std::isfinite(value) ? nullptr : "must be finite";
 }
 
 void check(const RenderOptions& options) {

@@ -32,14 +32,14 @@ void for_each_render_option(Options& o, F f) {
   f("scale-modifier", o.scale_modifier, Range::kPositive, "times the size of every Gaussian");
   f("alpha-max", o.alpha_max, Range::kBetween0And1, "no splat is more opaque than this");
   f("near-plane", o.near_plane, Range::kPositive, "what is nearer is not drawn, in units of the scene");
-  f("blur", o.blur_px2, Range::kPositive, "variance, in pixels, that is added to every splat");
+  f("blur", o.blur_px2, Range::kPositive, "variance, in square pixels, that is added to every splat");
 }
 
 // What is wrong with an option's value, to be put behind its name: "must be more than 0". Null when nothing
 // is.
 const char* range_problem(OptionRange range, float value);
 inline const char* range_problem(OptionRange, bool) { return nullptr; }
-inline const char* range_problem(OptionRange, Vec3f) { return nullptr; }
+const char* range_problem(OptionRange range, Vec3f value);
 
 void check(const RenderOptions& options);  // throws Error naming the flag that makes no sense
 

@@ -27,6 +27,8 @@ class MemoryBorrower {
 
   // The owner keeps the memory alive while it is borrowed. It must be of the kind that the device works in.
   virtual std::unique_ptr<Memory> borrow(void* data) = 0;
+  // The other way round: where memory of the device's own is, for somebody else's kernels.
+  virtual void* address_of(Memory& memory) = 0;
 
   // For a device whose work is queued: its next work waits for everything that the owner has queued on a
   // stream (for CUDA a cudaStream_t) ...

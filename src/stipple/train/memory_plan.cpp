@@ -20,12 +20,15 @@ std::size_t state_bytes(std::size_t count, const MemoryNeeds& needs) {
   g.sh_degree = needs.sh_degree;
   const std::size_t refining =
       static_cast<std::size_t>(g.sh_count()) * g.sh.kElementBytes + sizeof(std::uint32_t);
-  const std::size_t sum = needs.sums_gradients ? parameter_bytes(needs.sh_degree) + sizeof(Vec2f) : 0;
+  const std::size_t sum = needs.batch > 1 ? parameter_bytes(needs.sh_degree) + sizeof(Vec2f) : 0;
   return train_state_bytes(count, needs.sh_degree) + count * (refining + sum);
 }
 
 std::size_t bytes_for(const Backend& backend, std::size_t count, const MemoryNeeds& needs) {
-  return state_bytes(count, needs) + backend.pass_bytes(count, needs.largest_view_px);
+  // Photos that do not stay on the device are there while their step lasts.
+  const std::size_t photos =
+      static_cast<std::size_t>(needs.batch) * target_bytes(needs.largest_view_px, true);
+  return state_bytes(count, needs) + photos + backend.pass_bytes(count, needs.largest_view_px);
 }
 
 // The most Gaussians that fit, by bisection: more of them never take less.

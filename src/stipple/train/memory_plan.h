@@ -13,7 +13,7 @@ struct MemoryNeeds {
   std::size_t photo_bytes = 0;       // of all views to train on, on the device
   std::size_t largest_view_px = 0;   // pixels
   int sh_degree = 3;                 // that is reached in the end
-  bool sums_gradients = false;       // over the views of a batch
+  int batch = 1;                     // views a step
   std::size_t wanted_gaussians = 0;  // 0: as many as there is room for
 };
 

@@ -67,13 +67,15 @@ TEST(MemoryPlan, MoreMemoryAndLowerDegreesHoldMoreGaussians) {
 }
 
 TEST(MemoryPlan, WhatIsPlannedFitsAndOneMoreDoesNot) {
-  for (const bool sums : {false, true}) {
+  for (const int batch : {1, 4}) {
+    const bool sums = batch > 1;
     MemoryNeeds needs = kGarden;
-    needs.sums_gradients = sums;
+    needs.batch = batch;
     const std::size_t own = 4 * kGiB;
     const MemoryPlan plan = plan_for(own, needs);
     const auto bytes = [&](std::size_t n) {
-      return n * (3 * 236 + 8 + 192 + 4 + (sums ? 236 + 8 : 0) + 232) + 100 * needs.largest_view_px;
+      return n * (3 * 236 + 8 + 192 + 4 + (sums ? 236 + 8 : 0) + 232) +
+             (100 + 7 * static_cast<std::size_t>(batch)) * needs.largest_view_px;
     };
     const auto room = static_cast<std::size_t>(0.95 * static_cast<double>(own)) - plan.photo_bytes;
     EXPECT_LE(bytes(plan.max_gaussians), room + 1);

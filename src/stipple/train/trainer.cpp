@@ -46,7 +46,7 @@ MemoryPlan plan_memory_for(const Backend& backend, const Scene& scene, std::span
   MemoryNeeds needs = memory_needs(scene, views);
   needs.sh_degree = options.sh_degree;
   needs.wanted_gaussians = wanted_gaussians(scene, options);
-  needs.sums_gradients = options.batch > 1;
+  needs.batch = options.batch;
   return plan_memory(backend, needs);
 }
 
@@ -110,10 +110,10 @@ StepReport Trainer::step(const AfterUpdate& after_update) {
   if (!is_unfinished_) {
     with_room_for([&] { finish_step(); });  // of a checkpoint, where it was the last of its run
     with_room_for([&] { report_ = train(); });
+    is_unfinished_ = true;
     if (after_update) after_update(report_);
   }
   const auto start = Clock::now();
-  is_unfinished_ = true;
   if (state_.step < schedule_.last_step()) with_room_for([&] { finish_step(); });
   is_unfinished_ = false;
   report_.ms[static_cast<std::size_t>(Stage::kRefine)] = milliseconds_since(start);

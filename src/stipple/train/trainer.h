@@ -36,8 +36,9 @@ class Trainer {
   // One step, from the next views to the refinement that is due after it; the last step of a run is not
   // refined after, unless the run goes on from its checkpoint. Whatever is thrown, the step is not done, the
   // state can be saved, and the next call takes the step up again where it was left. OutOfMemory comes once
-  // photos on the device have made room and that was not enough. `after_update` is called before the
-  // refinement: there the model is as it was trained, without what has just been added to it.
+  // photos on the device have made room and that was not enough. `after_update` is called once a step, before
+  // the refinement: there the model is as it was trained, without what is then added to it. It must not call
+  // with_model(), which waits for the end of the step.
   using AfterUpdate = std::function<void(const StepReport&)>;
   StepReport step(const AfterUpdate& after_update = {});
   bool done() const { return steps_done() >= schedule_.last_step(); }

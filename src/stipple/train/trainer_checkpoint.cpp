@@ -196,6 +196,7 @@ void Trainer::restore(const std::filesystem::path& path) {
   State state;
   std::size_t count = 0;
   int sh_degree = 0;
+  bool is_unfinished = false;
   try {
     const std::string other = difference(text.at("identity"), identity(options_, scene_, views_.size()));
     if (!other.empty())
@@ -211,6 +212,7 @@ void Trainer::restore(const std::filesystem::path& path) {
              text.at("background_counter"),
              text.at("order").get<std::vector<std::uint32_t>>(),
              text.at("position")};
+    is_unfinished = text.value("is_unfinished", false);  // older ones took such a step up without it
     count = text.at("gaussians");
     sh_degree = text.at("sh_degree");
   } catch (const json::exception&) {
@@ -224,6 +226,7 @@ void Trainer::restore(const std::filesystem::path& path) {
   const std::vector<Vec2f> statistics = in.array<Vec2f>(count);
   in.check_end(head.checksum);
 
+  const std::lock_guard lock(model_mutex_);
   // In the place of what there is: both together may be too much for a device.
   const std::size_t needed = train_state_bytes(count, sh_degree);
   const std::size_t freed = train_state_bytes(device_.gaussians.size(), device_.gaussians.sh_degree);
@@ -233,7 +236,7 @@ void Trainer::restore(const std::filesystem::path& path) {
   replace(backend_, parts[2], device_.moments.second);
   device_.statistics.upload(backend_, statistics);
   state_ = std::move(state);
-  is_unfinished_ = text.value("is_unfinished", false);  // older ones took such a step up without it
+  is_unfinished_ = is_unfinished;
   report_ = {};
   report_.step = state_.step;
   report_.loss = number_or(text, "loss", 0);

@@ -48,7 +48,7 @@ def backend_of(tensor: torch.Tensor, name: str) -> str:
     if kind == "cpu":
         return "cpu"
     if kind == "cuda":
-        return f"cuda:{tensor.device.index or 0}"
+        return f"cuda:{tensor.device.index}" if tensor.device.index else "cuda"
     raise ValueError(f"{name} is on {kind}; stipple works on cpu and cuda tensors")
 
 

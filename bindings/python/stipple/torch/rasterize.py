@@ -107,7 +107,7 @@ def rasterize(
     and scales, which are then None. depth is None, "expected" or "inverse": the sum of depths, or of their inverses,
     each times what it adds to alpha. means2d (N, 2) or (C, N, 2) is a tensor of your own to get the gradient by places
     on the screen, in place of info.means2d; its values do not matter. features (N, C), any number of channels, are
-    blended as the colours are, over a background of zeros, into the result's features.
+    blended as the colours are, over a background of zeros, into the result's features; absgrad leaves their share out.
 
     Tensors are all on one device; camera_from_world, K and background may also be on the host, which saves a wait.
     backend is that of the device; "reference" is slow and in float64, for checks. The picture is needed on the way

@@ -28,7 +28,7 @@ struct Span {  // a run of tiles in one row that a splat touches
   std::uint16_t row, begin, end;
 };
 
-struct Chunk {
+struct BinChunk {
   std::vector<Span> spans;
   std::vector<std::uint32_t> slot_from_tile;  // first how many, then where the next one goes
   std::uint64_t emission_count = 0;
@@ -55,7 +55,7 @@ M::Footprint footprint_of(const ProjectedSplat& p) {
 // Finds the spans of splats [begin, end) and counts them into tiles; emissions are still counted from the
 // chunk's first.
 void count_chunk(std::span<const ProjectedSplat> splats, std::size_t begin, std::size_t end, int columns,
-                 TileRows band, std::span<Emissions> emissions, Chunk& chunk) {
+                 TileRows band, std::span<Emissions> emissions, BinChunk& chunk) {
   chunk.spans.clear();
   chunk.slot_from_tile.assign(static_cast<std::size_t>(columns) * (band.end - band.begin), 0);
   chunk.emission_count = 0;
@@ -93,12 +93,12 @@ namespace {
 using M = Math<float>;
 
 // Turns the chunks' counts into places: tile by tile, within a tile chunk by chunk.
-void place_chunks(std::span<Chunk> chunks, std::span<std::uint32_t> slot_begin) {
+void place_chunks(std::span<BinChunk> chunks, std::span<std::uint32_t> slot_begin) {
   std::uint32_t next = 0;
   std::size_t tile_count = slot_begin.size() - 1;
   for (std::size_t tile = 0; tile < tile_count; ++tile) {
     slot_begin[tile] = next;
-    for (Chunk& chunk : chunks) {
+    for (BinChunk& chunk : chunks) {
       std::uint32_t count = chunk.slot_from_tile[tile];
       chunk.slot_from_tile[tile] = next;
       next += count;
@@ -108,7 +108,7 @@ void place_chunks(std::span<Chunk> chunks, std::span<std::uint32_t> slot_begin) 
 }
 
 void fill_chunk(std::span<const ProjectedSplat> splats, int columns, std::uint32_t first_emission,
-                Chunk& chunk, std::span<std::uint32_t> depth, std::span<UnsortedSlot> slots) {
+                BinChunk& chunk, std::span<std::uint32_t> depth, std::span<UnsortedSlot> slots) {
   std::uint32_t emission = first_emission;
   for (const Span& span : chunk.spans) {
     // Positive floats sort like their bits.
@@ -136,7 +136,7 @@ void CpuBackend::bin(const View& view, Pass& pass) {
 
   // A number of chunks that depends on the scene alone; few, since each keeps a count per tile.
   std::size_t chunk_size = std::max<std::size_t>(256, (splats.size() + 63) / 64);
-  std::vector<Chunk> chunks((splats.size() + chunk_size - 1) / chunk_size);
+  std::vector<BinChunk> chunks((splats.size() + chunk_size - 1) / chunk_size);
   own.emissions_from_gaussian.resize(*this, splats.size());
   auto emissions = host(own.emissions_from_gaussian);
   auto range = [&](std::size_t c) {

@@ -41,9 +41,9 @@ HWY_INLINE void blend_rows(D d, const TileConstants& constants, const ColumnTerm
   }
 }
 
-// `channels` has four values a Gaussian to blend in place of the splats' own, or is null.
-template <int kChannels>
-void blend_tile(std::span<const ProjectedSplat> splats, const float* all_channels,
+// `given` has four values per Gaussian to blend in place of the splats' own, where kGiven.
+template <int kChannels, bool kGiven>
+void blend_tile(std::span<const ProjectedSplat> splats, const float* given,
                 std::span<const std::uint32_t> slots, const TilePlace& place, float max_alpha,
                 BlendTile& tile) {
   const D d;
@@ -56,7 +56,7 @@ void blend_tile(std::span<const ProjectedSplat> splats, const float* all_channel
     if (live == 0) break;
     if (k + kPrefetchDistance < slots.size()) hwy::Prefetch(&splats[slots[k + kPrefetchDistance]]);
     const ProjectedSplat& p = splats[slots[k]];
-    const TileSplat<kChannels> s(d, p, channels_of(p, all_channels, slots[k]), place, live, log2_alpha_max);
+    const TileSplat<kChannels> s(d, p, channels_of<kGiven>(p, given, slots[k]), place, live, log2_alpha_max);
     for (int x = 0; x < kTile; x += kLanes) {
       const ColumnTerms terms = column_terms(d, s.folded, columns.px[x / kLanes]);
       for (std::uint32_t left = s.pairs; left != 0; left &= left - 1) {
@@ -70,10 +70,9 @@ void blend_tile(std::span<const ProjectedSplat> splats, const float* all_channel
 void blend_tile_dispatch(bool with_fourth, std::span<const ProjectedSplat> splats, const float* channels,
                          std::span<const std::uint32_t> slots, const TilePlace& place, float alpha_max,
                          BlendTile& tile) {
-  if (with_fourth)
-    blend_tile<4>(splats, channels, slots, place, alpha_max, tile);
-  else
-    blend_tile<3>(splats, channels, slots, place, alpha_max, tile);
+  if (channels) return blend_tile<4, true>(splats, channels, slots, place, alpha_max, tile);
+  if (with_fourth) return blend_tile<4, false>(splats, channels, slots, place, alpha_max, tile);
+  blend_tile<3, false>(splats, channels, slots, place, alpha_max, tile);
 }
 
 }  // namespace HWY_NAMESPACE

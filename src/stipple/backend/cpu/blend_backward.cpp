@@ -231,7 +231,7 @@ HWY_INLINE void add_columns(D d, const RowSums& s, V dx, V* field) {
   field[kAbsoluteY] = hn::Add(field[kAbsoluteY], s.absolute_y);
 }
 
-template <int kChannels, bool kAlpha, bool kAbsolute>
+template <int kChannels, bool kAlpha, bool kAbsolute, bool kGiven = false>
 void backward_tile(const BackwardSplats& all, const TileSlots& slots, const TilePlace& place, float max_alpha,
                    BackwardTile& tile, BackwardOutput out) {
   const std::span<const ProjectedSplat> splats = all.projected;
@@ -250,7 +250,7 @@ void backward_tile(const BackwardSplats& all, const TileSlots& slots, const Tile
       hwy::Prefetch(&out.partial[std::size_t{kPartialSize} * slots.emission[k + kPrefetchDistance]]);
     }
     const ProjectedSplat& p = splats[slots.gaussian[k]];
-    const TileSplat<kChannels> s(d, p, channels_of(p, all.channels, slots.gaussian[k]), place, live,
+    const TileSplat<kChannels> s(d, p, channels_of<kGiven>(p, all.channels, slots.gaussian[k]), place, live,
                                  log2_alpha_max);
     bool any = false;
     V field[kPartialSize];
@@ -284,6 +284,8 @@ void choose_absolute(bool absolute, const BackwardSplats& splats, const TileSlot
 void backward_tile_dispatch(BackwardKind kind, const BackwardSplats& splats, const TileSlots& slots,
                             const TilePlace& place, float alpha_max, BackwardTile& tile, BackwardOutput out) {
   const bool absolute = kind.absolute;
+  if (splats.channels)
+    return backward_tile<4, false, false, true>(splats, slots, place, alpha_max, tile, out);
   if (kind.fourth && kind.alpha)
     return choose_absolute<4, true>(absolute, splats, slots, place, alpha_max, tile, out);
   if (kind.fourth) return choose_absolute<4, false>(absolute, splats, slots, place, alpha_max, tile, out);
@@ -308,9 +310,10 @@ struct Planes {  // of the outputs and their gradients; null where there is no g
 };
 
 // Loads the gradients, and S = all outputs dotted with them.
-void load_tile(const Planes& planes, const TilePlace& place, int picture_width, BackwardTile& tile) {
+void load_tile(const Planes& planes, int channel_count, const TilePlace& place, int picture_width,
+               BackwardTile& tile) {
   std::fill_n(tile.behind, kTilePixels, 0.0f);
-  std::fill_n(tile.dL_dchannel[0], (planes.gradient[3] ? 4 : 3) * kTilePixels, 0.0f);
+  std::fill_n(tile.dL_dchannel[0], channel_count * kTilePixels, 0.0f);
   if (planes.dL_dalpha) std::fill_n(tile.dL_dalpha, kTilePixels, 0.0f);
   for (int y = 0; y < place.height; ++y) {
     std::size_t at = static_cast<std::size_t>(place.y + y) * picture_width + place.x;
@@ -400,7 +403,7 @@ class BackwardWalk {
       TilePlace place(pass_.bins, view_.camera, t);
       BackwardTile tile;
       start_transmittance(place, tile.transmittance);
-      load_tile(planes, place, pass_.frame.width_px, tile);
+      load_tile(planes, kind.fourth ? 4 : 3, place, pass_.frame.width_px, tile);
       visit(t, place);
       const std::size_t begin = slot_begin[t], count = slot_begin[t + 1] - begin;
       backward_one(kind, splats, {slots.gaussian.subspan(begin, count), slots.emission.subspan(begin, count)},
@@ -445,6 +448,7 @@ const float* floats_or_null(const DeviceArray<T>& array) {
 }  // namespace
 
 void CpuBackend::blend_backward(const View& view, const WantedGradients& wanted, Pass& pass) {
+  check_frame_gradient(pass);
   CpuPass& own = cpu_pass(pass);
   const Frame& frame = pass.frame;
   const FrameGradient& dL_dframe = pass.dL_dframe;
@@ -502,7 +506,7 @@ void CpuBackend::blend_channels_backward(const View& view, const Channels& chann
       group.gradient[k] = host(dL_dplanes).data() + static_cast<std::size_t>(first + k) * plane;
     }
     const float* values = load_channel_group(*this, channels, first, own.channel_group);
-    walk.run(values, group, {count == 4, false, false}, [](std::size_t, const TilePlace&) {});
+    walk.run(values, group, {true, false, false}, [](std::size_t, const TilePlace&) {});
     const bool is_finite = walk.gather([&](std::size_t i, const PartialSum& sum, const Splat& gradient) {
       Splat& total = dL_dsplat[i];
       total.mean_px = total.mean_px + gradient.mean_px;

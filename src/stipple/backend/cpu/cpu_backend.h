@@ -49,6 +49,7 @@ class CpuBackend : public Backend, public MemoryBorrower {
   void copy(const Memory& from, Memory& to, std::size_t bytes) override;
   MemoryBorrower* borrower() override { return this; }
   std::unique_ptr<Memory> borrow(void* data) override;
+  void* address_of(Memory& memory) override { return static_cast<HostMemory&>(memory).data(); }
 
   std::string_view name() const override { return "cpu"; }
   std::string description() const override;

@@ -44,7 +44,8 @@ Pass CpuBackend::copy_of(const Pass& from) {
 
 // Pairs of a Gaussian and a tile, some five a Gaussian, with their depths, orders and sums.
 std::size_t CpuBackend::pass_bytes(std::size_t gaussians, std::size_t pixels) const {
-  constexpr std::size_t kPairs = 5, kPairBytes = 4 * sizeof(std::uint32_t) + sizeof(UnsortedSlot) + 65;
+  constexpr std::size_t kPairs = 5, kSumBytes = 16 * sizeof(float) + 1;
+  constexpr std::size_t kPairBytes = 4 * sizeof(std::uint32_t) + sizeof(UnsortedSlot) + kSumBytes;
   constexpr std::size_t kPixelBytes = (3 + 1 + 3) * sizeof(float);
   return gaussians * (sizeof(ProjectedSplat) + sizeof(Splat) + sizeof(Vec2f) + sizeof(Emissions) +
                       kPairs * kPairBytes) +

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the CPU backend keeps in a pass.
+#include <algorithm>
+
 #include "stipple/backend/backend.h"
 #include "stipple/backend/stage_clock.h"
 
 namespace stipple {
-
-// Every (Gaussian, tile) pair is an emission, and those of a Gaussian are a run. blend_backward keeps the
-// sums of the pairs apart, so that the order in which they are added up is fixed.
-struct Emissions {
-  std::uint32_t begin, end;
-};
 
 struct UnsortedSlot {  // bin's, before tiles are sorted by depth
   std::uint32_t emission, gaussian;
@@ -33,6 +29,7 @@ struct CpuPass : PassScratch {
   StageClock clock;
 
   ViewResult& view() { return result.views.back(); }
+  int projected_count() const { return std::max(1, static_cast<int>(result.views.size())); }
   bool may_update() const { return result.is_finite; }
 };
 

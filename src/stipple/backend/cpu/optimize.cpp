@@ -119,6 +119,7 @@ void AdamStep::run_all(std::size_t begin, std::size_t end, const ParameterGradie
 
 void CpuBackend::optimize(TrainState& state, const GradientSum& sum, const AdamOptions& options,
                           const LossOptions& loss, Pass& pass) {
+  check_update(sum, options);
   CpuPass& own = cpu_pass(pass);
   if (!own.may_update()) return;
   ParameterGradient gradient;
@@ -128,7 +129,7 @@ void CpuBackend::optimize(TrainState& state, const GradientSum& sum, const AdamO
         to = const_cast<float*>(reinterpret_cast<const float*>(host(from).data()));
       },
       gradient, sum.gaussians);
-  const AdamStep adam(state.gaussians, state.moments, options, loss, std::max(own.view_count, 1));
+  const AdamStep adam(state.gaussians, state.moments, options, loss, own.projected_count());
   auto observed = host(sum.observed);
   auto statistics = host(state.statistics);
   constexpr std::size_t kChunk = 64 * kMaxGroup;

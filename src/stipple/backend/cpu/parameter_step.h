@@ -34,8 +34,6 @@ void for_each_gradient(F f, First& first, Rest&... rest) {
   f(std::size_t{6}, first.covariance, rest.covariance...);
 }
 
-constexpr int kCameraFields = 16;  // rotation, translation, focal lengths, principal point
-
 class ProjectBackward {
  public:
   ProjectBackward(const DeviceGaussians&, const Precomputed&, const View&, const Pass&);

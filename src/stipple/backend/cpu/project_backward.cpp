@@ -164,16 +164,6 @@ namespace {
 // Camera gradients are summed over chunks of this many Gaussians first: a fixed order, whatever the threads.
 constexpr std::size_t kChunk = 64 * kMaxGroup;
 
-CameraGradient camera_gradient(const double* sum) {
-  auto f = [&](int i) { return static_cast<float>(sum[i]); };
-  CameraGradient g;
-  g.camera_from_world.rotation = {f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8)};
-  g.camera_from_world.translation = {f(9), f(10), f(11)};
-  g.focal_px = {f(12), f(13)};
-  g.center_px = {f(14), f(15)};
-  return g;
-}
-
 template <class T>
 float* floats(DeviceArray<T>& array) {
   return array.empty() ? nullptr : reinterpret_cast<float*>(host(array).data());
@@ -291,7 +281,8 @@ void CpuBackend::project_backward(const DeviceGaussians& gaussians, const Precom
   const Observation observation(view, pass);
   auto observed = host(sum.observed);
   std::vector<double> camera_sums(wanted.camera ? chunk_count * kCameraFields : 0, 0.0);
-  parallel_ranges(chunk_count, 4, [&](std::size_t first, std::size_t last) {
+  const std::size_t grain = sum.is_empty ? 1 : 4;  // adding wants room of its own for every range
+  parallel_ranges(chunk_count, grain, [&](std::size_t first, std::size_t last) {
     std::optional<ChunkSum> piece;
     if (!sum.is_empty) piece.emplace(out);
     for (std::size_t chunk = first; chunk < last; ++chunk) {
@@ -300,7 +291,7 @@ void CpuBackend::project_backward(const DeviceGaussians& gaussians, const Precom
       backward.run(begin, end, piece ? piece->gradient() : here,
                    wanted.camera ? &camera_sums[chunk * kCameraFields] : nullptr);
       if (piece) piece->add_to(here, end - begin);
-      if (wanted.observed)
+      if (!observed.empty())
         for (std::size_t i = begin; i < end; ++i)
           observed[i] = sum.is_empty ? observation.of(i) : observed[i] + observation.of(i);
     }

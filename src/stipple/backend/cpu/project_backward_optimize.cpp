@@ -19,11 +19,13 @@ struct alignas(64) PieceGradient {
 
 void CpuBackend::project_backward_optimize(TrainState& state, const View& view, const WantedGradients& wanted,
                                            const AdamOptions& options, const LossOptions& loss, Pass& pass) {
+  // What else is wanted of the way back is rarely wanted: the two stages give it.
+  if (wanted.camera) return Backend::project_backward_optimize(state, view, wanted, options, loss, pass);
   CpuPass& own = cpu_pass(pass);
   if (!own.may_update()) return;
   const ProjectBackward backward(state.gaussians, {}, view, pass);
   const Observation observation(view, pass);
-  const AdamStep adam(state.gaussians, state.moments, options, loss, own.view_count);
+  const AdamStep adam(state.gaussians, state.moments, options, loss, 1);
   auto statistics = host(state.statistics);
   const bool observes = wanted.observed && !statistics.empty();
   const std::size_t count = state.gaussians.size();

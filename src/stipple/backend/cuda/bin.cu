@@ -15,6 +15,7 @@
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 #include <limits>
+#include <mutex>
 
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/tiles.cuh"
@@ -197,22 +198,25 @@ void CudaBackend::bin_with_keys(const BinRoom& room, Pass& pass) {
         deterministic_ ? pointer(mine.emission_from_slot) : pointer(out.gaussian_from_slot),
         static_cast<int>(n), 0, scratch ? tile_bits : kKeyBits, stream());
   };
-  // Asking takes CUB longer than a small sort does: it is asked for something more than is needed now, and
-  // for as many tiles as there are keys.
-  if (sizeof(Key) != mine.cub.key_bytes || count > mine.cub.count || gaussians > mine.cub.room.gaussians ||
-      pairs > mine.cub.room.pairs) {
-    const auto grown = [](std::size_t before, std::size_t now) {
-      constexpr std::size_t kMost = std::numeric_limits<int>::max();
-      return now > before ? std::min(now + now / 4, kMost) : before;
-    };
-    mine.cub.key_bytes = sizeof(Key);
-    mine.cub.count = grown(mine.cub.count, count);
-    mine.cub.room = {grown(mine.cub.room.gaussians, gaussians), grown(mine.cub.room.pairs, pairs)};
-    mine.cub.bytes = std::max(
-        {scratch_of(pick, mine.cub.count), scratch_of(sort_by_depth, mine.cub.room.gaussians),
-         scratch_of(add_up, mine.cub.room.gaussians), scratch_of(sort_by_tile, mine.cub.room.pairs)});
-  }
-  const std::size_t cub_bytes = mine.cub.bytes;
+  const std::size_t cub_bytes = [&] {
+    const std::lock_guard lock(cub_mutex_);
+    // Asking takes CUB longer than a small sort does: it is asked for something more than is needed now, and
+    // for as many tiles as there are keys.
+    if (sizeof(Key) != cub_.key_bytes || count > cub_.count || gaussians > cub_.room.gaussians ||
+        pairs > cub_.room.pairs) {
+      const auto grown = [](std::size_t before, std::size_t now) {
+        constexpr std::size_t kMost = std::numeric_limits<int>::max();
+        return now > before ? std::min(now + now / 4, kMost) : before;
+      };
+      cub_.key_bytes = sizeof(Key);
+      cub_.count = grown(cub_.count, count);
+      cub_.room = {grown(cub_.room.gaussians, gaussians), grown(cub_.room.pairs, pairs)};
+      cub_.bytes =
+          std::max({scratch_of(pick, cub_.count), scratch_of(sort_by_depth, cub_.room.gaussians),
+                    scratch_of(add_up, cub_.room.gaussians), scratch_of(sort_by_tile, cub_.room.pairs)});
+    }
+    return cub_.bytes;
+  }();
   const auto words = [](std::size_t n) { return Arena::padded(n * sizeof(std::uint32_t)); };
   mine.arena.begin(words(std::max(count, gaussians)) + words(1) + 4 * words(gaussians) +
                    (deterministic_ ? 2 : 1) * words(pairs) + 2 * Arena::padded(pairs * sizeof(Key)) +

@@ -338,7 +338,10 @@ void CudaBackend::sum_gradients(const View& view, const BackwardSource& source, 
   const std::size_t written = leaves ? 0 : count;
   out.splat.resize(*this, written);
   out.absolute_mean_px.resize(*this, wants_absolute ? written : 0);
-  if (count == 0) return;
+  if (count == 0) {
+    mine.sums_are_pending = false;
+    return;
+  }
   const BackwardInput in{pointer(pass.projection.splat),
                          pointer(bins.gaussian_from_slot),
                          pointer(mine.emission_from_slot),
@@ -396,6 +399,7 @@ void CudaBackend::write_pending_gradients(Pass& pass) {
 }
 
 void CudaBackend::blend_backward(const View& view, const WantedGradients& wanted, Pass& pass) {
+  check_frame_gradient(pass);
   const DeviceGuard guard(*context_);
   CudaPass& mine = own(pass);
   BackwardSource source;

@@ -4,6 +4,7 @@
 // hand on is in the pass. Where it is asked to be deterministic, the same input gives the same bits every
 // time on one GPU.
 #include <memory>
+#include <mutex>
 
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/cuda_pass.h"
@@ -42,6 +43,7 @@ class CudaBackend : public Backend, public MemoryBorrower {
   void copy(const Memory& from, Memory& to, std::size_t bytes) override;
   MemoryBorrower* borrower() override { return this; }
   std::unique_ptr<Memory> borrow(void* data) override;
+  void* address_of(Memory& memory) override { return static_cast<CudaMemory&>(memory).data(); }
   void wait_for_stream(void* stream) override { context_->wait_for(static_cast<cudaStream_t>(stream)); }
   void make_stream_wait(void* stream) override { context_->make_wait(static_cast<cudaStream_t>(stream)); }
   std::size_t own_memory_bytes() const override { return context_->max_bytes(); }
@@ -98,6 +100,12 @@ class CudaBackend : public Backend, public MemoryBorrower {
 
   std::shared_ptr<CudaContext> context_;
   bool deterministic_;
+  std::mutex cub_mutex_;
+  struct {  // what CUB wants in bin for at most so much: asking it takes longer than a small sort
+    std::size_t key_bytes = 0, count = 0;
+    BinRoom room;
+    std::size_t bytes = 0;
+  } cub_;
 };
 
 }  // namespace stipple

@@ -6,6 +6,7 @@
 #include "stipple/backend/cuda/cuda_pass.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "stipple/backend/cuda/cuda_backend.h"
 
@@ -33,15 +34,6 @@ BinRoom room_needed(const ViewStatus& status) {
   return {status.gaussian_count, static_cast<std::size_t>(status.pair_count), true};
 }
 
-CameraGradient camera_gradient(const float* f) {
-  CameraGradient g;
-  g.camera_from_world.rotation = Mat3f(f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]);
-  g.camera_from_world.translation = Vec3f(f[9], f[10], f[11]);
-  g.focal_px = Vec2f(f[12], f[13]);
-  g.center_px = Vec2f(f[14], f[15]);
-  return g;
-}
-
 void remember_room(CudaPass& own, int id, const BinRoom& room) {
   if (id == kNoView) return;
   const auto at = static_cast<std::size_t>(id);
@@ -59,9 +51,11 @@ CudaPass& CudaBackend::own(Pass& pass) const {
 }
 
 void CudaBackend::begin_pass(CudaPass& pass, int view_count) {
-  pass.view_count = view_count;
+  pass.view_count = 0;  // and stays so where there is no room: the next view then begins anew
   pass.view_ids.clear();
+  if (view_count == 0) return;
   pass.status.resize_zero(*this, static_cast<std::size_t>(view_count));
+  pass.view_count = view_count;
 }
 
 void CudaBackend::begin(Pass& pass, int view_count) {
@@ -71,6 +65,7 @@ void CudaBackend::begin(Pass& pass, int view_count) {
 }
 
 void CudaBackend::begin_view(CudaPass& pass, const View& view) {
+  assert(view.id >= kNoView);
   if (pass.view_ids.size() >= static_cast<std::size_t>(pass.view_count)) {
     begin_pass(pass, 1);
     pass.events.stop();
@@ -129,17 +124,25 @@ Pass CudaBackend::copy_of(const Pass& from) {
   mine.chunks = {theirs.chunks.chunks.copy(*this), theirs.chunks.checkpoint.copy(*this),
                  theirs.chunks.slot_end_from_tile.copy(*this)};
   mine.status = theirs.status.copy(*this);
+  mine.sums = theirs.sums.copy(*this);
+  mine.sums_stride = theirs.sums_stride;
+  mine.sums_stamp = theirs.sums_stamp;
+  mine.sums_are_pending = theirs.sums_are_pending;
+  mine.sums_have_fourth = theirs.sums_have_fourth;
+  mine.sums_have_absolute = theirs.sums_have_absolute;
   mine.view_count = theirs.view_count;
   mine.view_ids = theirs.view_ids;
   mine.has_blended = theirs.has_blended;
   return to;
 }
 
-// Pairs of a Gaussian and a tile, some five a Gaussian, with their keys and the room to sort them; sums; and
-// for a pixel a picture, its gradient, the loss's derivatives and checkpoints of long tiles.
+// Pairs of a Gaussian and a tile, some five a Gaussian, with their keys and the room to sort them, and with
+// their sums where the order of these is fixed; and for a pixel a picture, its gradient, the derivatives of
+// the loss and the checkpoints of long tiles.
 std::size_t CudaBackend::pass_bytes(std::size_t gaussians, std::size_t pixels) const {
-  constexpr std::size_t kBinningBytes = 120, kPixelBytes = 100;
-  return gaussians * (sizeof(ProjectedSplat) + sizeof(Splat) + sizeof(Vec2f) + kBinningBytes) +
+  constexpr std::size_t kPairs = 5, kBinningBytes = 120, kPixelBytes = 100;
+  const std::size_t sums = deterministic_ ? kPairs * 64 : 0;
+  return gaussians * (sizeof(ProjectedSplat) + sizeof(Splat) + sizeof(Vec2f) + kBinningBytes + sums) +
          pixels * kPixelBytes;
 }
 

@@ -10,8 +10,6 @@
 
 namespace stipple {
 
-constexpr int kCameraFields = 16;  // rotation, translation, focal lengths, principal point
-
 // What kernels tell each other of a view and, at the end of the pass, the host.
 struct ViewStatus {
   unsigned has_overflowed;  // there are more pairs than there was room for
@@ -29,12 +27,6 @@ struct BinRoom {
   std::size_t gaussians = 0;  // that touch a tile
   std::size_t pairs = 0;      // of Gaussian and tile
   bool is_known = false;      // or at least predicted
-};
-
-// Every (Gaussian, tile) pair is an emission, and those of a Gaussian are a run. Where the order of sums is
-// fixed, blend_backward keeps the pairs' sums apart.
-struct Emissions {
-  std::uint32_t begin, end;
 };
 
 struct Chunk {  // of a long tile, see chunk.h
@@ -77,11 +69,6 @@ struct CudaPass : PassScratch {
   DeviceArray<double> camera_sums;  // project_backward
 
   Arena arena;
-  struct {  // what CUB wants in bin for at most so much
-    std::size_t key_bytes = 0, count = 0;
-    BinRoom room;
-    std::size_t bytes = 0;
-  } cub;
 
   DeviceArray<ViewStatus> status;  // one a view
   PinnedBlock host_status;

@@ -28,6 +28,12 @@ DeviceGuard::DeviceGuard(int device) : device_(device) {
   if (before_ != device_) check(cudaSetDevice(device_), "choose the device");
 }
 
+DeviceGuard::DeviceGuard(int device, std::nothrow_t) noexcept : device_(device), before_(device) {
+  int before = device;
+  if (cudaGetDevice(&before) == cudaSuccess && before != device && cudaSetDevice(device) == cudaSuccess)
+    before_ = before;
+}
+
 DeviceGuard::~DeviceGuard() {
   if (before_ != device_) cudaSetDevice(before_);
 }
@@ -47,7 +53,7 @@ CudaContext::CudaContext(int device, std::size_t max_bytes) : device_(device), m
 }
 
 CudaContext::~CudaContext() {
-  const DeviceGuard guard(device_);
+  const DeviceGuard guard(device_, std::nothrow);
   cudaStreamSynchronize(stream_);
   for (const Pinned& block : pinned_) cudaFreeHost(block.data);
   cudaEventDestroy(event_);
@@ -83,7 +89,7 @@ void* CudaContext::allocate(std::size_t bytes) {
 }
 
 void CudaContext::free(void* data, std::size_t bytes) noexcept {
-  const DeviceGuard guard(device_);
+  const DeviceGuard guard(device_, std::nothrow);
   cudaFreeAsync(data, stream_);
   used_bytes_ -= bytes;
 }

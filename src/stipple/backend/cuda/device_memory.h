@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,7 @@ class DeviceGuard {
  public:
   explicit DeviceGuard(const CudaContext& context);
   explicit DeviceGuard(int device);
+  DeviceGuard(int device, std::nothrow_t) noexcept;  // for destructors: a device that is lost is left alone
   ~DeviceGuard();
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;

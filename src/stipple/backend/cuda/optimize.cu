@@ -37,6 +37,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void CudaBackend::optimize(TrainState& state, const GradientSum& sum, const AdamOptions& options,
                            const LossOptions& loss, Pass& pass) {
+  check_update(sum, options);
   const DeviceGuard guard(*context_);
   CudaPass& mine = own(pass);
   DeviceGaussians& g = state.gaussians;

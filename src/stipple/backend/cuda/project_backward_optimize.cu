@@ -211,6 +211,8 @@ __global__ void __launch_bounds__(kThreads, 4)
 void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
                                             const WantedGradients& wanted, const AdamOptions& options,
                                             const LossOptions& loss, Pass& pass) {
+  // What else is wanted of the way back is rarely wanted: the two stages give it.
+  if (wanted.camera) return Backend::project_backward_optimize(state, view, wanted, options, loss, pass);
   const DeviceGuard guard(*context_);
   CudaPass& mine = own(pass);
   if (mine.sums_are_pending && mine.sums_have_fourth)

@@ -46,6 +46,13 @@ __device__ SplatSums<K> sum_run(const float* partial, std::uint32_t stamp, Emiss
   return sum;
 }
 
+__device__ inline bool is_finite(const Splat& s) {  // a chain that stays zero unless one is not
+  const float a =
+      fmaf(s.mean_px.x, 0, fmaf(s.mean_px.y, 0, fmaf(s.conic.x, 0, fmaf(s.conic.y, 0, s.conic.z * 0))));
+  const float b = fmaf(s.channels.x, 0, fmaf(s.channels.y, 0, fmaf(s.channels.z, 0, s.channels.w * 0)));
+  return fmaf(s.opacity, 0, a + b) == 0;
+}
+
 // A row of 40 bytes, 8 at a time.
 __device__ inline void store_splat(const Splat& s, Splat* to, unsigned i) {
   auto* out = reinterpret_cast<float2*>(to + i);
@@ -72,6 +79,7 @@ __global__ void __launch_bounds__(kSumThreads)
   if (i >= count) return;
   Splat g{{0, 0}, {0, 0, 0}, 0, {0, 0, 0, 0}};
   if (is_seen) g = splat_gradient(splats, i, sum);
+  if (!is_finite(g)) status->is_bad = 1;
   store_splat(g, dL_dsplat, i);
   if constexpr (K::kAbsolute) absolute[i] = Vec2f(sum.field[kAbsoluteX], sum.field[kAbsoluteY]);
 }
