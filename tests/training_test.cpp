@@ -226,7 +226,7 @@ TEST(Training, TheLastStepIsNotRefinedUnlessTheRunGoesOn) {
   std::size_t before = 0;
   while (!first.done()) {
     const StepReport r = first.step([&](const StepReport& trained) {
-      EXPECT_EQ(trained.step, first.steps_done());
+      EXPECT_EQ(trained.step, first.steps_done() + 1);
       before = first.device_gaussians().size();
     });
     EXPECT_EQ(r.gaussian_count > before, first.schedule().refines_at(r.step) && r.step < 60);
