@@ -47,12 +47,13 @@ run_tests() {
 
 # Every kernel runs in these, on little: the tools make them a hundred times slower.
 steps='TrainStepTest.IsItsStages/cuda:TrainStepTest.NothingToSeeChangesNothing/cuda'
+further='ChannelsTest.ComeBesides*/cuda:BatchTest.TheSameView*/cuda_deterministic:BatchTest.IsTheSum*/cuda'
 stages='BackendTest.NothingToDrawGivesTheBackground/cuda:BackendTest.PrecomputedColors*/cuda:TrainingStagesTest.Gather*/cuda'
 sanitize() {
   local tool filter
   if ! command -v compute-sanitizer >/dev/null; then row "compute-sanitizer" "not installed, left out"; return; fi
   for tool in memcheck racecheck initcheck; do
-    filter="$steps:$stages"
+    filter="$steps:$stages:$further"
     [ $tool != memcheck ] || filter="$filter:TrainStepTest.BuffersMayComeFromAnySteps/cuda:CudaTest.TooLittleRoom*"
     run_tests "$tool" "$filter" timeout 300 compute-sanitizer --tool "$tool" --error-exitcode 9
   done
