@@ -161,14 +161,18 @@ Picture to_picture(const Device& device, const FrameGradient& g) {
 // gradients cancel almost completely (one pixel, one tile, opaque layers) for fewer.
 double gradient_tolerance(const std::string& backend) { return backend == "cpu" ? 1e-4 : 3e-4; }
 
-// Sums over all Gaussians: the background's and the camera's gradient, relative to their own length.
+// Sums over all Gaussians: the background's and the camera's gradient, relative to their own length. The
+// shares of Gaussians cancel in them, that of the principal point to a tenth, and rounding does not cancel
+// with them.
+constexpr double kSumTolerance = 3e-4;
+
 template <class T, class U>
-void expect_close(const T& ours, const U& expected, const char* name, double tolerance) {
+void expect_close(const T& ours, const U& expected, const char* name) {
   constexpr std::size_t kWidth = sizeof(T) / sizeof(float);
   static_assert(sizeof(U) == kWidth * sizeof(double));
   const Rows reference = rows_of<double>(std::vector{expected}, kWidth, 0, kWidth, name);
   expect_rows_near(rows_of<float>(std::vector{ours}, kWidth, 0, kWidth, name), reference, reference,
-                   tolerance);
+                   kSumTolerance);
 }
 
 TEST_P(Conformance, Gradients) {
@@ -196,11 +200,11 @@ TEST_P(Conformance, Gradients) {
                    parameter_rows<double>(g), parameter_error_scale(inputs, splats, splat_scale), tolerance);
 
   const RigidTransform& pose = gradients.camera.camera_from_world;
-  expect_close(gradients.background, g.background, "background", tolerance);
-  expect_close(pose.rotation, g.camera.rotation, "camera rotation", tolerance);
-  expect_close(pose.translation, g.camera.translation, "camera translation", tolerance);
-  expect_close(gradients.camera.focal_px, g.camera.focal_px, "focal length", tolerance);
-  expect_close(gradients.camera.center_px, g.camera.center_px, "principal point", tolerance);
+  expect_close(gradients.background, g.background, "background");
+  expect_close(pose.rotation, g.camera.rotation, "camera rotation");
+  expect_close(pose.translation, g.camera.translation, "camera translation");
+  expect_close(gradients.camera.focal_px, g.camera.focal_px, "focal length");
+  expect_close(gradients.camera.center_px, g.camera.center_px, "principal point");
 }
 
 std::string case_name(const testing::TestParamInfo<std::tuple<std::string, int>>& c) {
