@@ -17,9 +17,9 @@
 
 #include "bench/scenes.h"
 #include "stipple/backend/cuda/cuda_backend.h"
-#include "stipple/backend/cuda/kernel.cuh"
+#include "stipple/backend/cuda/shared/kernel.cuh"
 
-namespace stipple {
+namespace stipple::cuda {
 namespace {
 
 constexpr int kPixels = 256, kBucket = 32;
@@ -327,9 +327,9 @@ void run(const BenchScene& bench) {
 }
 
 }  // namespace
-}  // namespace stipple
+}  // namespace stipple::cuda
 
 int main(int argc, char** argv) {
   for (const stipple::BenchScene& scene : stipple::kGpuScenes)
-    if (argc < 2 || scene.name == argv[1]) stipple::run(scene);
+    if (argc < 2 || scene.name == argv[1]) stipple::cuda::run(scene);
 }

@@ -12,7 +12,7 @@
 
 #include "stipple/core/parallel.h"
 #include "stipple/io/input_file.h"
-#include "stipple/scene/photo_cache.h"
+#include "stipple/photo/photo_cache.h"
 
 namespace stipple {
 namespace {

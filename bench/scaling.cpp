@@ -5,9 +5,9 @@
 #include <cstdio>
 
 #include "bench/scenes.h"
-#include "stipple/core/canvas.h"
-#include "stipple/core/plot.h"
-#include "stipple/io/image_file.h"
+#include "stipple/draw/canvas.h"
+#include "stipple/draw/plot.h"
+#include "stipple/io/image/image_file.h"
 
 namespace stipple {
 namespace {

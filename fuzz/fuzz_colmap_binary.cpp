@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cameras.bin, images.bin or points3D.bin, as the first byte says, beside good ones of the other two.
 #include "fuzz/fuzz_folder.h"
-#include "stipple/scene/save_scene.h"
+#include "stipple/scene/formats/save_scene.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stipple;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cameras.txt, images.txt or points3D.txt, as the first byte says, beside empty ones of the other two.
 #include "fuzz/fuzz_folder.h"
-#include "stipple/scene/colmap.h"
+#include "stipple/scene/formats/colmap.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stipple;

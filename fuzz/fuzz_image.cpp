@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A JPEG or PNG: its header, and its pixels at full size and shrunk.
 #include "fuzz/fuzz_folder.h"
-#include "stipple/io/image_file.h"
+#include "stipple/io/image/image_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stipple;

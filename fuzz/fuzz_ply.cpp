@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A .ply, as Gaussians and as points.
 #include "fuzz/fuzz_folder.h"
-#include "stipple/io/ply.h"
-#include "stipple/scene/points_file.h"
+#include "stipple/io/ply/ply.h"
+#include "stipple/scene/formats/points_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stipple;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // transforms.json.
 #include "fuzz/fuzz_folder.h"
-#include "stipple/scene/transforms.h"
+#include "stipple/scene/formats/transforms.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stipple;

@@ -11,9 +11,9 @@
 
 #include "stipple/backend/render.h"
 #include "stipple/core/parallel.h"
-#include "tests/backend_run.h"
-#include "tests/conformance_scenes.h"
-#include "tests/limited_backend.h"
+#include "tests/helpers/backend_run.h"
+#include "tests/helpers/conformance_scenes.h"
+#include "tests/helpers/limited_backend.h"
 
 namespace stipple {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "stipple/core/error.h"
-#include "tests/backend_run.h"
-#include "tests/conformance_scenes.h"
+#include "tests/helpers/backend_run.h"
+#include "tests/helpers/conformance_scenes.h"
 
 namespace stipple {
 namespace {
@@ -61,8 +61,8 @@ TEST_P(BatchTest, IsTheSumOfItsViewsGradients) {
     // Every view alone, and the sums on the host.
     TrainState expected = make_train_state(*backend, scene.gaussians);
     Gaussians total;
-    std::vector<Vec2f> observed;
-    const WantedGradients wanted{.absolute_mean = scene.step.absolute_gradients, .observed = true};
+    std::vector<Vec2f> view_statistics;
+    const WantedGradients wanted{.absolute_mean = scene.step.absolute_gradients, .view_statistics = true};
     for (std::size_t i = 0; i < scene.views.size(); ++i) {
       Pass pass;
       GradientSum sum;
@@ -74,15 +74,15 @@ TEST_P(BatchTest, IsTheSumOfItsViewsGradients) {
       const Gaussians one = download(*backend, sum.gaussians);
       if (i == 0) {
         total = one;
-        observed = sum.observed.download(*backend);
+        view_statistics = sum.view_statistics.download(*backend);
         continue;
       }
       for_each_parameter([](int, auto& to, const auto& from) { add(to, from); }, total, one);
-      add(observed, sum.observed.download(*backend));
+      add(view_statistics, sum.view_statistics.download(*backend));
     }
     GradientSum sum;
     sum.gaussians = upload(*backend, total);
-    sum.observed.upload(*backend, observed);
+    sum.view_statistics.upload(*backend, view_statistics);
     sum.is_empty = false;
     LossOptions penalties = scene.step.loss;  // once a view
     penalties.opacity_penalty *= static_cast<float>(scene.views.size());
@@ -98,14 +98,14 @@ TEST_P(BatchTest, IsTheSumOfItsViewsGradients) {
       EXPECT_TRUE(same_bits(ours, theirs));
       EXPECT_TRUE(
           same_bits(download(*backend, state.moments.second), download(*backend, expected.moments.second)));
-      EXPECT_TRUE(same_bits(state.statistics.download(*backend), observed));
+      EXPECT_TRUE(same_bits(state.statistics.download(*backend), view_statistics));
     } else {
       int field = 0;
       const Gaussians sum_of_step = download(*backend, buffers.sum.gaussians);
       for_each_parameter(
           [&](int, const auto& a, const auto& b) { EXPECT_LE(relative_difference(a, b), 1e-4) << field++; },
           sum_of_step, total);
-      EXPECT_LE(relative_difference(state.statistics.download(*backend), observed), 1e-4);
+      EXPECT_LE(relative_difference(state.statistics.download(*backend), view_statistics), 1e-4);
     }
     for (std::size_t i = 900; i < 1000; ++i) EXPECT_EQ(ours.mean[i], scene.gaussians.mean[i]);
   }
@@ -121,8 +121,8 @@ TEST_P(BatchTest, TheSameViewTwiceCountsTwice) {
                                         {scene.views[0], &scene.targets[0]}};
   const PassResult result = backend->train_step(state, twice, scene.step, buffers);
   EXPECT_EQ(result.views[0].loss.total, result.views[1].loss.total);
-  for (const Vec2f observed : state.statistics.download(*backend))
-    EXPECT_TRUE(observed.y == 0 || observed.y == 2) << observed.y;
+  for (const Vec2f view_statistics : state.statistics.download(*backend))
+    EXPECT_TRUE(view_statistics.y == 0 || view_statistics.y == 2) << view_statistics.y;
 }
 
 // Of one view and of several: what a step is asked for besides, its update does not lose.

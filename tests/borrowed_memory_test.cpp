@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Borrowed memory of the host: each array ends where a page begins that must not be touched.
-#include "tests/borrowed_memory.h"
+#include "tests/helpers/borrowed_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

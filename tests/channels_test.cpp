@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "tests/backend_run.h"
-#include "tests/conformance_scenes.h"
+#include "tests/helpers/backend_run.h"
+#include "tests/helpers/conformance_scenes.h"
 
 namespace stipple {
 namespace {

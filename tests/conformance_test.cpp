@@ -6,9 +6,9 @@
 #include <cmath>
 #include <string>
 
-#include "tests/backend_run.h"
-#include "tests/compare.h"
-#include "tests/conformance_scenes.h"
+#include "tests/helpers/backend_run.h"
+#include "tests/helpers/compare.h"
+#include "tests/helpers/conformance_scenes.h"
 
 namespace stipple {
 namespace {

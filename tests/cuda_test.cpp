@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "stipple/backend/cuda/cuda_backend.h"
-#include "stipple/io/test_folder.h"
-#include "tests/backend_run.h"
-#include "tests/borrowed_memory.h"
-#include "tests/conformance_scenes.h"
+#include "tests/helpers/backend_run.h"
+#include "tests/helpers/borrowed_memory.h"
+#include "tests/helpers/conformance_scenes.h"
+#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 namespace {
@@ -60,8 +60,8 @@ struct SixSteps {
   int overflow_count;
 };
 
-SixSteps six_steps_on_two_views(const BinRoom& first_room) {
-  CudaBackend backend({.deterministic = true});
+SixSteps six_steps_on_two_views(const cuda::BinRoom& first_room) {
+  cuda::CudaBackend backend({.deterministic = true});
   TrainState state = make_train_state(backend, random_cloud(20000, 3, 85));
   TrainBuffers buffers;
   backend.own(buffers.pass).first_room = first_room;
@@ -78,8 +78,8 @@ TEST_F(CudaTest, TooLittleRoomRunsTheStepAgain) {
   const SixSteps expected = six_steps_on_two_views({1 << 20, 1 << 22, true});
   EXPECT_EQ(expected.overflow_count, 0);
   // Too little for Gaussians, for pairs, and for both.
-  for (const BinRoom room :
-       {BinRoom{1, 1, true}, {1 << 20, 255, true}, {100, 1 << 22, true}, {5000, 10'000, true}}) {
+  for (const cuda::BinRoom room :
+       {cuda::BinRoom{1, 1, true}, {1 << 20, 255, true}, {100, 1 << 22, true}, {5000, 10'000, true}}) {
     const SixSteps small = six_steps_on_two_views(room);
     expect_same(small.trained, expected.trained);
     EXPECT_EQ(small.overflow_count, 2) << room.pairs;  // once for each view: the next time it is known
@@ -94,8 +94,8 @@ TEST_F(CudaTest, TooLittleRoomInABatchRunsTheStepAgain) {
     int overflow_count;
     std::vector<std::size_t> pairs;  // that each view needed
   };
-  const auto train_with = [&](const BinRoom& first_room) {
-    CudaBackend backend({.deterministic = true});
+  const auto train_with = [&](const cuda::BinRoom& first_room) {
+    cuda::CudaBackend backend({.deterministic = true});
     TrainState state = make_train_state(backend, g);
     TrainBuffers buffers;
     TrainStep what;
@@ -108,11 +108,11 @@ TEST_F(CudaTest, TooLittleRoomInABatchRunsTheStepAgain) {
       targets[i].color.upload(backend, random_picture(view.camera, 84));
       views.push_back({view, &targets[i]});
     }
-    CudaPass& own = backend.own(buffers.pass);
+    cuda::CudaPass& own = backend.own(buffers.pass);
     own.first_room = first_room;
     const PassResult result = backend.train_step(state, views, what, buffers);
     Outcome outcome{trained(backend, state, result), own.overflow_count, {}};
-    for (const BinRoom& room : own.room_from_view) outcome.pairs.push_back(room.pairs);
+    for (const cuda::BinRoom& room : own.room_from_view) outcome.pairs.push_back(room.pairs);
     return outcome;
   };
   const Outcome expected = train_with({1 << 20, 1 << 22, true});
@@ -128,22 +128,22 @@ TEST_F(CudaTest, TooLittleRoomInABatchRunsTheStepAgain) {
 // A loss whose gradient never leaves the device: half the squares of the colours, whose gradient are the
 // colours.
 TEST_F(CudaTest, AnOwnLossWorksOnTheDeviceAlone) {
-  CudaBackend backend({.deterministic = true});
+  cuda::CudaBackend backend({.deterministic = true});
   View view{looking_down_z(80, 60, 70), {}};
   view.id = 0;
   TrainState state = make_train_state(backend, random_cloud(500, 0, 126));
   TrainBuffers buffers;
   cudaStream_t stream = nullptr;
-  check(cudaStreamCreate(&stream), "make a stream");
+  cuda::check(cudaStreamCreate(&stream), "make a stream");
   TrainStep step;
   step.adam = {.logit_opacity = 0.1f, .sh_base = 0.05f};
   step.own_loss = [&](Backend& b, const View&, const Frame& frame, FrameGradient& dL) {
     MemoryBorrower& borrower = *b.borrower();
     borrower.make_stream_wait(stream);
-    check(cudaMemcpyAsync(borrower.address_of(*dL.color.memory()),
-                          borrower.address_of(const_cast<Memory&>(*frame.color.memory())),
-                          frame.color.size() * sizeof(float), cudaMemcpyDeviceToDevice, stream),
-          "copy");
+    cuda::check(cudaMemcpyAsync(borrower.address_of(*dL.color.memory()),
+                                borrower.address_of(const_cast<Memory&>(*frame.color.memory())),
+                                frame.color.size() * sizeof(float), cudaMemcpyDeviceToDevice, stream),
+                "copy");
     borrower.wait_for_stream(stream);
   };
   const auto brightness = [&] {
@@ -176,7 +176,7 @@ TEST_F(CudaTest, APassThatFoundNoRoomMayBeTriedAgain) {
 // What a view had the last time is too little, after the number of Gaussians has grown.
 TEST_F(CudaTest, MoreGaussiansThanTheLastTimeRunTheStepAgain) {
   const View view{looking_down_z(245, 136, 150), {}};
-  CudaBackend backend({.deterministic = true});
+  cuda::CudaBackend backend({.deterministic = true});
   TrainBuffers grown, fresh;
   backend.own(fresh.pass).first_room = {1 << 20, 1 << 22, true};
   TrainState few = make_train_state(backend, random_cloud(100, 3, 86));
@@ -193,7 +193,7 @@ TEST_F(CudaTest, MoreGaussiansThanTheLastTimeRunTheStepAgain) {
 
 // A camera that is refined is another one at every step, but the same view.
 TEST_F(CudaTest, ACameraThatMovesNeitherTakesMemoryNorRunsStepsAgain) {
-  CudaBackend backend({.deterministic = true});
+  cuda::CudaBackend backend({.deterministic = true});
   TrainState state = make_train_state(backend, random_cloud(20000, 1, 85));
   TrainBuffers buffers;
   View view{looking_down_z(245, 136, 150), {}};
@@ -218,13 +218,13 @@ TEST_F(CudaTest, TwoBackendsDoNotDisturbEachOther) {
     for (int i = from; i <= to; ++i) result = step(backend, state, view, i, buffers);
     return result;
   };
-  CudaBackend alone({.deterministic = true});
+  cuda::CudaBackend alone({.deterministic = true});
   TrainState expected_state = make_train_state(alone, g);
   TrainBuffers buffers;
   const PassResult result = steps(alone, expected_state, buffers, 1, 8);
   const Trained expected = trained(alone, expected_state, result);
 
-  CudaBackend a({.deterministic = true}), b({.deterministic = true});
+  cuda::CudaBackend a({.deterministic = true}), b({.deterministic = true});
   TrainState state_a = make_train_state(a, g), state_b = make_train_state(b, g);
   TrainBuffers buffers_a, buffers_b;
   for (int i = 1; i <= 4; ++i) {
@@ -250,9 +250,9 @@ class CanaryBlocks {
   }
   void* allocate(std::size_t bytes) {
     Block b{nullptr, bytes};
-    check(cudaMalloc(&b.start, bytes + 2 * kAround), "allocate memory");
-    check(cudaMemset(b.start, kCanary, bytes + 2 * kAround), "set memory");
-    check(cudaDeviceSynchronize(), "wait");
+    cuda::check(cudaMalloc(&b.start, bytes + 2 * kAround), "allocate memory");
+    cuda::check(cudaMemset(b.start, kCanary, bytes + 2 * kAround), "set memory");
+    cuda::check(cudaDeviceSynchronize(), "wait");
     blocks_.push_back(b);
     return static_cast<std::byte*>(b.start) + kAround;
   }
@@ -260,7 +260,7 @@ class CanaryBlocks {
     ASSERT_FALSE(blocks_.empty());
     for (const Block& b : blocks_) {
       std::vector<std::uint8_t> all(b.bytes + 2 * kAround);
-      check(cudaMemcpy(all.data(), b.start, all.size(), cudaMemcpyDeviceToHost), "download");
+      cuda::check(cudaMemcpy(all.data(), b.start, all.size(), cudaMemcpyDeviceToHost), "download");
       for (std::size_t i = 0; i < kAround; ++i) {
         ASSERT_EQ(all[i], kCanary) << b.bytes;
         ASSERT_EQ(all[all.size() - 1 - i], kCanary) << b.bytes;

@@ -2,11 +2,11 @@
 // The reference renderer against images and gradients of the original CUDA implementation, to the tolerances
 // that its known differences allow: it cuts splats at 3 sigma and lets gradients pass through the alpha
 // clamp, neither of which can show in the "strict" scenes.
-#include "tests/fixtures.h"
+#include "tests/helpers/fixtures.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/backend_run.h"
+#include "tests/helpers/backend_run.h"
 
 namespace stipple {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "stipple/backend/backend.h"
 #include "stipple/core/random.h"
-#include "tests/backend_run.h"
+#include "tests/helpers/backend_run.h"
 
 namespace stipple {
 namespace {

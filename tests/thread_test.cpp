@@ -14,9 +14,9 @@
 #include "stipple/core/error.h"
 #include "stipple/core/fair_mutex.h"
 #include "stipple/core/parallel.h"
-#include "stipple/scene/photo_cache.h"
-#include "tests/backend_run.h"
-#include "tests/conformance_scenes.h"
+#include "stipple/photo/photo_cache.h"
+#include "tests/helpers/backend_run.h"
+#include "tests/helpers/conformance_scenes.h"
 
 namespace stipple {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <limits>
 
-#include "tests/backend_run.h"
-#include "tests/conformance_scenes.h"
+#include "tests/helpers/backend_run.h"
+#include "tests/helpers/conformance_scenes.h"
 
 namespace stipple {
 namespace {
@@ -117,7 +117,7 @@ Result run_steps(Backend& backend, Exercise e, int count, TrainBuffers& buffers)
 Result run_stages(Backend& backend, Exercise e, int count) {
   Training t(backend, e);
   PassResult outcome;
-  const WantedGradients wanted{.absolute_mean = e.what.absolute_gradients, .observed = true};
+  const WantedGradients wanted{.absolute_mean = e.what.absolute_gradients, .view_statistics = true};
   e.view.id = kNoView;
   for (e.what.adam.step = 1; e.what.adam.step <= count; ++e.what.adam.step) {
     Pass pass;

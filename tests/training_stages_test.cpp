@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/backend_run.h"
-#include "tests/conformance_scenes.h"
+#include "tests/helpers/backend_run.h"
+#include "tests/helpers/conformance_scenes.h"
 
 namespace stipple {
 namespace {
@@ -80,13 +80,14 @@ TEST_P(TrainingStagesTest, OptimizeLeavesTheUnseenAloneWhenAsked) {
                 .sh_rest = 1,
                 .visible_only = true};
   GradientSum sum = sum_of(*run.backend, random_cloud(40, 1, 44));
-  std::vector<Vec2f> observed;
-  for (const ProjectedSplat& s : splats) observed.push_back(s.splat.opacity > 0 ? Vec2f(1, 1) : Vec2f(0, 0));
-  sum.observed.upload(*run.backend, observed);
+  std::vector<Vec2f> view_statistics;
+  for (const ProjectedSplat& s : splats)
+    view_statistics.push_back(s.splat.opacity > 0 ? Vec2f(1, 1) : Vec2f(0, 0));
+  sum.view_statistics.upload(*run.backend, view_statistics);
   run.backend->optimize(state, sum, o, {}, run.pass);
   Gaussians end = download(*run.backend, state.gaussians),
             first = download(*run.backend, state.moments.first);
-  EXPECT_TRUE(same_bits(state.statistics.download(*run.backend), observed));
+  EXPECT_TRUE(same_bits(state.statistics.download(*run.backend), view_statistics));
   int seen = 0;
   for (std::size_t i = 0; i < g.size(); ++i) {
     bool visible = splats[i].splat.opacity > 0;
@@ -116,7 +117,7 @@ TEST_P(TrainingStagesTest, ProjectBackwardOptimizeIsTheTwoStages) {
                     .sh_rest = 0.06f,
                     .visible_only = visible_only};
       const LossOptions penalties{.opacity_penalty = 0.1f, .scale_penalty = 0.1f};
-      const WantedGradients wanted{.observed = true};
+      const WantedGradients wanted{.view_statistics = true};
       for (o.step = 1; o.step <= 2; ++o.step) {
         forward(backend, apart.gaussians, {}, view, run.pass);
         run.blend_backward(view, random_gradient(backend, view), wanted);
@@ -145,9 +146,9 @@ TEST_P(TrainingStagesTest, WhatIsObservedAreGradientsOfWhatIsSeen) {
   run.blend_backward(view, random_gradient(*run.backend, view, false));
   GradientSum sum;
   for (int i = 0; i < 2; ++i)
-    run.backend->project_backward(run.gaussians, {}, view, {.observed = true}, run.pass, sum);
+    run.backend->project_backward(run.gaussians, {}, view, {.view_statistics = true}, run.pass, sum);
   const std::vector<Splat> gradients = run.pass.dL_dsplat.splat.download(*run.backend);
-  const std::vector<Vec2f> sums = sum.observed.download(*run.backend);
+  const std::vector<Vec2f> sums = sum.view_statistics.download(*run.backend);
   for (std::size_t i = 0; i < g.size(); ++i) {
     const Vec2f d = gradients[i].mean_px;
     EXPECT_NEAR(sums[i].x, 2 * std::hypot(30 * d.x, 20 * d.y), 1e-4f * (1 + sums[i].x));
@@ -167,12 +168,13 @@ TEST_P(TrainingStagesTest, AGradientThatIsNotFiniteStopsTheUpdate) {
       std::vector<float> color = dL.color.download(*run.backend);
       color[20 * 60 + 30] = bad;  // the middle of the picture
       dL.color.upload(*run.backend, color);
-      run.blend_backward(view, std::move(dL), {.observed = true});
+      run.blend_backward(view, std::move(dL), {.view_statistics = true});
       if (fused) {
-        run.backend->project_backward_optimize(state, view, {.observed = true}, kTestRates, {}, run.pass);
+        run.backend->project_backward_optimize(state, view, {.view_statistics = true}, kTestRates, {},
+                                               run.pass);
       } else {
         GradientSum sum;
-        run.backend->project_backward(state.gaussians, {}, view, {.observed = true}, run.pass, sum);
+        run.backend->project_backward(state.gaussians, {}, view, {.view_statistics = true}, run.pass, sum);
         run.backend->optimize(state, sum, kTestRates, {}, run.pass);
       }
       run.backend->perturb(state.gaussians, 1, 7, run.pass);

@@ -9,14 +9,14 @@
 
 #include "stipple/backend/render.h"
 #include "stipple/core/parallel.h"
-#include "stipple/io/image_file.h"
-#include "stipple/io/test_folder.h"
-#include "stipple/scene/save_scene.h"
+#include "stipple/io/image/image_file.h"
+#include "stipple/scene/formats/save_scene.h"
 #include "stipple/synth/synth.h"
 #include "stipple/train/trainer.h"
-#include "tests/backend_run.h"
-#include "tests/faulty_backend.h"
-#include "tests/limited_backend.h"
+#include "tests/helpers/backend_run.h"
+#include "tests/helpers/faulty_backend.h"
+#include "tests/helpers/limited_backend.h"
+#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 namespace {

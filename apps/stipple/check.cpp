@@ -6,11 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/stipple/commands.h"
-#include "apps/stipple/scene_options.h"
+#include "apps/stipple/options/scene_flags.h"
+#include "apps/stipple/terminal/format.h"
 #include "stipple/core/error.h"
-#include "stipple/io/image_file.h"
+#include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
 #include "stipple/scene/check_scene.h"
+#include "stipple/scene/draw_scene.h"
 
 namespace stipple {
 

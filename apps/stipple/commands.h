@@ -3,12 +3,8 @@
 // One function a command, each in its own file: it adds the command's options, and what to do when it is
 // chosen.
 #include <CLI/CLI.hpp>
-#include <cstdint>
 
 namespace stipple {
-
-// Accepts whole numbers from low to high; the error says so.
-CLI::Validator whole_number(std::int64_t low, std::int64_t high);
 
 void add_sfm(CLI::App& app);
 void add_check(CLI::App& app);

@@ -9,13 +9,14 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/stipple/commands.h"
-#include "apps/stipple/run_folder.h"
-#include "apps/stipple/scene_options.h"
-#include "apps/stipple/table.h"
-#include "stipple/core/canvas.h"
+#include "apps/stipple/options/scene_flags.h"
+#include "apps/stipple/run/run_folder.h"
+#include "apps/stipple/terminal/format.h"
+#include "apps/stipple/terminal/table.h"
 #include "stipple/core/error.h"
-#include "stipple/core/plot.h"
-#include "stipple/io/image_file.h"
+#include "stipple/draw/canvas.h"
+#include "stipple/draw/plot.h"
+#include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
 
 namespace stipple {

@@ -5,16 +5,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "apps/stipple/backend_choice.h"
 #include "apps/stipple/commands.h"
-#include "apps/stipple/progress.h"
-#include "apps/stipple/run_folder.h"
-#include "apps/stipple/table.h"
+#include "apps/stipple/options/backend_choice.h"
+#include "apps/stipple/run/run_folder.h"
+#include "apps/stipple/terminal/format.h"
+#include "apps/stipple/terminal/progress.h"
+#include "apps/stipple/terminal/table.h"
 #include "stipple/core/error.h"
-#include "stipple/io/image_file.h"
+#include "stipple/evaluate/contact_sheet.h"
+#include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
-#include "stipple/io/ply.h"
-#include "stipple/train/contact_sheet.h"
+#include "stipple/io/ply/ply.h"
 
 namespace stipple {
 
@@ -33,7 +34,7 @@ struct EvalArguments {
 
 struct Subject {  // what is looked at, and where to
   fs::path model, sheet;
-  RunOptions options;
+  RunRecord options;
 };
 
 Subject subject_of_model(const EvalArguments& a) {
@@ -50,7 +51,7 @@ Subject subject_of_run(const EvalArguments& a) {
       folder / "model.ply", a.sheet.empty() ? folder / "contact_sheet.png" : fs::path(a.sheet), {}};
   if (!fs::exists(subject.model))
     throw Error(fmt::format("{}: there is no model.ply in it; train until one is saved", a.run));
-  subject.options = load_run_options(folder);
+  subject.options = load_run_record(folder);
   if (!a.scene.empty()) subject.options.scene = a.scene;
   if (!fs::exists(subject.options.scene))
     throw Error(

@@ -6,17 +6,19 @@
 #include <memory>
 #include <system_error>
 
-#include "apps/stipple/backend_choice.h"
 #include "apps/stipple/commands.h"
-#include "apps/stipple/interrupt.h"
-#include "apps/stipple/progress.h"
-#include "stipple/core/canvas.h"
+#include "apps/stipple/options/backend_choice.h"
+#include "apps/stipple/options/whole_number.h"
+#include "apps/stipple/terminal/format.h"
+#include "apps/stipple/terminal/interrupt.h"
+#include "apps/stipple/terminal/progress.h"
 #include "stipple/core/error.h"
-#include "stipple/core/sample_picture.h"
+#include "stipple/draw/canvas.h"
+#include "stipple/draw/sample_picture.h"
 #include "stipple/io/camera_file.h"
-#include "stipple/io/image_file.h"
+#include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
-#include "stipple/io/ply.h"
+#include "stipple/io/ply/ply.h"
 #include "stipple/train/fit_image.h"
 
 namespace stipple {

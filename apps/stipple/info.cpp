@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/stipple/commands.h"
-#include "stipple/io/ply.h"
+#include "stipple/io/ply/ply.h"
 #include "stipple/math/math.h"
 
 namespace stipple {

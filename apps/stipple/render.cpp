@@ -7,16 +7,16 @@
 #include <algorithm>
 #include <memory>
 
-#include "apps/stipple/backend_choice.h"
 #include "apps/stipple/commands.h"
-#include "apps/stipple/option_flags.h"
+#include "apps/stipple/options/backend_choice.h"
+#include "apps/stipple/options/option_flags.h"
 #include "apps/stipple/render_path.h"
 #include "stipple/core/error.h"
 #include "stipple/io/camera_file.h"
-#include "stipple/io/image_file.h"
+#include "stipple/io/image/image_file.h"
 #include "stipple/io/npy.h"
 #include "stipple/io/output_file.h"
-#include "stipple/io/ply.h"
+#include "stipple/io/ply/ply.h"
 
 namespace stipple {
 

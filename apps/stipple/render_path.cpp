@@ -6,18 +6,19 @@
 #include <future>
 
 #include "apps/stipple/commands.h"
-#include "apps/stipple/interrupt.h"
-#include "apps/stipple/picture_size.h"
-#include "apps/stipple/progress.h"
-#include "apps/stipple/run_folder.h"
-#include "apps/stipple/temporary_folder.h"
-#include "apps/stipple/video.h"
+#include "apps/stipple/options/picture_size.h"
+#include "apps/stipple/options/whole_number.h"
+#include "apps/stipple/programs/temporary_folder.h"
+#include "apps/stipple/programs/video.h"
+#include "apps/stipple/run/run_folder.h"
+#include "apps/stipple/terminal/interrupt.h"
+#include "apps/stipple/terminal/progress.h"
 #include "stipple/backend/render.h"
 #include "stipple/core/error.h"
-#include "stipple/io/image_file.h"
+#include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
-#include "stipple/io/ply.h"
-#include "stipple/scene/camera_path.h"
+#include "stipple/io/ply/ply.h"
+#include "stipple/path/camera_path.h"
 
 namespace stipple {
 
@@ -33,7 +34,7 @@ Scene load_scene_of(const PathArguments& a, const fs::path& run_or_model) {
     throw Error(fmt::format(
         "{}: a path follows the scene's cameras: name the scene with --scene, or give a run's folder",
         run_or_model.string()));
-  RunOptions run = is_run ? load_run_options(run_or_model) : RunOptions();
+  RunRecord run = is_run ? load_run_record(run_or_model) : RunRecord();
   if (!a.scene.empty()) run.scene = a.scene;
   return load_scene(run.scene, run.scene_options);
 }

@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "apps/stipple/commands.h"
-#include "apps/stipple/interrupt.h"
-#include "apps/stipple/sfm/colmap_program.h"
-#include "apps/stipple/video.h"
+#include "apps/stipple/programs/colmap_program.h"
+#include "apps/stipple/programs/video.h"
+#include "apps/stipple/terminal/interrupt.h"
 #include "stipple/core/error.h"
-#include "stipple/scene/colmap.h"
+#include "stipple/scene/formats/colmap.h"
 
 namespace stipple {
 

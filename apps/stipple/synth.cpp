@@ -7,13 +7,14 @@
 #include <memory>
 
 #include "apps/stipple/commands.h"
-#include "apps/stipple/interrupt.h"
-#include "apps/stipple/picture_size.h"
-#include "apps/stipple/progress.h"
+#include "apps/stipple/options/picture_size.h"
+#include "apps/stipple/options/whole_number.h"
+#include "apps/stipple/terminal/interrupt.h"
+#include "apps/stipple/terminal/progress.h"
 #include "stipple/core/error.h"
-#include "stipple/io/image_file.h"
+#include "stipple/io/image/image_file.h"
 #include "stipple/io/npy.h"
-#include "stipple/scene/save_scene.h"
+#include "stipple/scene/formats/save_scene.h"
 
 namespace stipple {
 

@@ -7,14 +7,16 @@
 #include <utility>
 
 #include "apps/stipple/commands.h"
-#include "apps/stipple/interrupt.h"
-#include "apps/stipple/progress.h"
-#include "apps/stipple/run_options.h"
-#include "apps/stipple/run_writer.h"
-#include "apps/stipple/scene_options.h"
+#include "apps/stipple/options/scene_flags.h"
+#include "apps/stipple/options/train_flags.h"
+#include "apps/stipple/run/memory_use.h"
+#include "apps/stipple/run/run_writer.h"
+#include "apps/stipple/terminal/format.h"
+#include "apps/stipple/terminal/interrupt.h"
+#include "apps/stipple/terminal/progress.h"
 #include "stipple/core/error.h"
 #include "stipple/io/output_file.h"
-#include "stipple/io/ply.h"
+#include "stipple/io/ply/ply.h"
 
 namespace stipple {
 
@@ -56,7 +58,7 @@ void prepare_folder(const TrainArguments& a) {
     fs::remove(folder / name, error);
 }
 
-BackendOptions backend_options(const RunSettings& settings) {
+BackendOptions backend_options(const RunOptions& settings) {
   return {.device = settings.device,
           .deterministic = settings.deterministic,
           .max_bytes = static_cast<std::size_t>(settings.max_vram_gib * (1u << 30))};
@@ -68,7 +70,7 @@ void print_problems(const Scene& scene) {
 
 class TrainingRun {
  public:
-  TrainingRun(const TrainArguments& a, const RunSettings& settings)
+  TrainingRun(const TrainArguments& a, const RunOptions& settings)
       : folder_(a.output),
         settings_(settings),
         scene_(load_scene(a.scene, settings.scene)),
@@ -221,7 +223,7 @@ class TrainingRun {
   }
 
   fs::path folder_;
-  RunSettings settings_;
+  RunOptions settings_;
   Scene scene_;
   std::unique_ptr<Backend> backend_;
   Trainer trainer_;

@@ -8,7 +8,7 @@
 #include <pybind11/stl/filesystem.h>
 
 #include "stipple/backend/backend.h"
-#include "stipple/core/image.h"
+#include "stipple/image/image.h"
 
 namespace stipple {
 

@@ -5,9 +5,9 @@
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/shared_backend.h"
 #include "stipple/backend/render.h"
-#include "stipple/core/ssim.h"
-#include "stipple/io/image_file.h"
-#include "stipple/io/ply.h"
+#include "stipple/image/ssim.h"
+#include "stipple/io/image/image_file.h"
+#include "stipple/io/ply/ply.h"
 
 namespace stipple {
 

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "bindings/python/src/bindings.h"
-#include "stipple/train/option_text.h"
-#include "stipple/train/run_settings.h"
+#include "stipple/options/option_text.h"
+#include "stipple/options/run_options.h"
 
 namespace stipple {
 

@@ -3,6 +3,7 @@
 
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/options.h"
+#include "stipple/photo/load_photo.h"
 
 namespace stipple {
 

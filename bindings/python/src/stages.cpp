@@ -322,7 +322,7 @@ py::tuple stage_optimize(const HostGaussians& gaussians, const HostGaussians& gr
       GradientSum sum;
       sum.gaussians = upload(b, to_host(gradients));
       sum.is_empty = false;
-      if (visible_only) sum.observed.upload(b, seen_in(b, projection));
+      if (visible_only) sum.view_statistics.upload(b, seen_in(b, projection));
       if (!moments.backend) moments.value = {zeros_like(b, state.gaussians), zeros_like(b, state.gaussians)};
       moments.backend = projection.on->backend;
       const Lent lent(state.moments, moments.value);

@@ -5,7 +5,7 @@
 
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/options.h"
-#include "stipple/train/evaluate.h"
+#include "stipple/evaluate/evaluate.h"
 
 namespace stipple {
 
@@ -30,7 +30,7 @@ std::string with_python_names(const std::string& sentence) {
   return text;
 }
 
-void check_for_python(const RunSettings& settings) {
+void check_for_python(const RunOptions& settings) {
   try {
     check(settings);
   } catch (const Error& e) {
@@ -38,12 +38,12 @@ void check_for_python(const RunSettings& settings) {
   }
 }
 
-RunSettings settings_from(const py::dict& given) {
+RunOptions settings_from(const py::dict& given) {
   for (const char* name : kOfTheCommand)
     if (given.contains(name))
       throw py::type_error(
           fmt::format("{} belongs to the command; end a run from its callback, and save() it", name));
-  RunSettings asked, settings;
+  RunOptions asked, settings;
   take_options(given, [&](auto f) { for_each_run_option(asked, f); });
   settings.train = default_train_options(asked.train.strategy, asked.train.absolute_gradients);
   take_options(given, [&](auto f) { for_each_run_option(settings, f); });
@@ -55,7 +55,7 @@ RunSettings settings_from(const py::dict& given) {
 // A trainer with all that it needs; one thread at a time.
 class PythonTrainer {
  public:
-  PythonTrainer(std::shared_ptr<Scene> scene, const RunSettings& s)
+  PythonTrainer(std::shared_ptr<Scene> scene, const RunOptions& s)
       : scene_(std::move(scene)),
         backend_(
             make_backend(s.backend, {.device = s.device,
@@ -103,7 +103,7 @@ void bind_trainer(py::module_& module) {
       });
   py::class_<PythonTrainer>(module, "Trainer")
       .def(py::init([](std::shared_ptr<Scene> scene, const py::dict& given) {
-        const RunSettings settings = settings_from(given);
+        const RunOptions settings = settings_from(given);
         const py::gil_scoped_release no_lock;
         return std::make_unique<PythonTrainer>(std::move(scene), settings);
       }))

@@ -16,8 +16,8 @@ inline Math<float>::AdamRule adam_rule(const AdamOptions& o) {
 
 // Throws Error unless the sum has what the options need.
 inline void check_update(const GradientSum& sum, const AdamOptions& options) {
-  if (options.visible_only && sum.observed.size() != sum.gaussians.size())
-    throw Error("an update of what is seen alone needs to know what was seen: GradientSum::observed");
+  if (options.visible_only && sum.view_statistics.size() != sum.gaussians.size())
+    throw Error("an update of what is seen alone needs to know what was seen: GradientSum::view_statistics");
 }
 
 enum class Penalty { kNone, kOpacity, kScale };

@@ -27,15 +27,15 @@ struct Entry {
 std::unique_ptr<Backend> make_the_cpu(const BackendOptions& options) {
   if (options.device != 0)
     throw Error(fmt::format("there is one CPU backend, device 0, and no device {}", options.device));
-  return make_cpu_backend();
+  return cpu::make_cpu_backend();
 }
 
 constexpr Entry kBackends[] = {  // fastest first
 #ifdef STIPPLE_CUDA
-    {"cuda", make_cuda_backend, why_cuda_is_unusable, list_cuda_devices},
+    {"cuda", cuda::make_cuda_backend, cuda::why_cuda_is_unusable, cuda::list_cuda_devices},
 #endif
     {"cpu", make_the_cpu, [] { return std::string(); },
-     [] { return std::vector{make_cpu_backend()->description()}; }}};
+     [] { return std::vector{cpu::make_cpu_backend()->description()}; }}};
 
 const Entry& find(std::string_view name) {
   for (const Entry& entry : kBackends)

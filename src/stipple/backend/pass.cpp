@@ -45,7 +45,7 @@ void resize_sum(Device& device, const DeviceGaussians& gaussians, const Precompu
                      gaussians);
   sum.precomputed.color.resize(device, precomputed.color.size());
   sum.precomputed.covariance.resize(device, precomputed.covariance.size());
-  sum.observed.resize(device, wanted.observed ? gaussians.size() : 0);
+  sum.view_statistics.resize(device, wanted.view_statistics ? gaussians.size() : 0);
 }
 
 }  // namespace stipple

@@ -80,10 +80,10 @@ struct WantedGradients {
   // Of the splats themselves, in Pass::dL_dsplat. Where nobody looks at them, a backend may hand them on to
   // the next stage in a form of its own.
   bool splats = true;
-  bool absolute_mean = false;  // SplatGradient::absolute_mean_px
-  bool observed = false;       // GradientSum::observed
-  bool background = false;     // ViewResult::background
-  bool camera = false;         // ViewResult::camera
+  bool absolute_mean = false;    // SplatGradient::absolute_mean_px
+  bool view_statistics = false;  // GradientSum::view_statistics
+  bool background = false;       // ViewResult::background
+  bool camera = false;           // ViewResult::camera
 };
 
 struct CameraGradient {  // the rotation's nine entries count as independent
@@ -107,7 +107,7 @@ CameraGradient camera_gradient(const T* sum) {
 
 // Every (Gaussian, tile) pair is an emission, and those of a Gaussian are a run: for backends that keep the
 // sums of pairs apart, so that the order in which they are added up is fixed.
-struct Emissions {
+struct PairRange {
   std::uint32_t begin, end;
 };
 
@@ -117,7 +117,7 @@ struct GradientSum {
   Precomputed precomputed;
   // For each Gaussian, x sums the lengths of dL_dmean_px, in units of half the picture's size, over the views
   // that showed it, and y counts those views. Absolute gradients take precedence over plain ones.
-  DeviceArray<Vec2f> observed;
+  DeviceArray<Vec2f> view_statistics;
   bool is_empty = true;  // the next view's gradients replace whatever the arrays hold, instead of being added
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 // One picture as host values: for programs that render, and for looking at what is being trained.
 #include "stipple/backend/backend.h"
-#include "stipple/core/image.h"
+#include "stipple/image/image.h"
 
 namespace stipple {
 

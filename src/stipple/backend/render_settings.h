@@ -22,7 +22,7 @@ Settings render_settings(const RenderOptions& options) {
   return s;
 }
 
-// As density_observation() takes it.
+// As density_statistic() takes it.
 inline Vec2f half_size_of(const Camera& camera) {
   return {0.5f * static_cast<float>(camera.width_px), 0.5f * static_cast<float>(camera.height_px)};
 }

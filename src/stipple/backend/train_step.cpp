@@ -12,7 +12,7 @@ WantedGradients wanted_for(const TrainStep& step) {
   WantedGradients wanted;
   wanted.splats = false;
   wanted.absolute_mean = step.absolute_gradients;
-  wanted.observed = true;
+  wanted.view_statistics = true;
   wanted.camera = step.wants_camera;
   wanted.background = step.wants_background;
   return wanted;

@@ -31,7 +31,8 @@ struct AdamOptions {
   float mean = 0, log_scale = 0, rotation = 0, logit_opacity = 0, sh_base = 0, sh_rest = 0;
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-15f;
   int step = 1;  // counted from 1, for the bias correction
-  // Leave Gaussians that no view of the step shows untouched, moments and all. GradientSum::observed tells.
+  // Leave Gaussians that no view of the step shows untouched, moments and all. GradientSum::view_statistics
+  // tells.
   bool visible_only = false;
 };
 
@@ -43,7 +44,7 @@ struct TrainState {  // what a step changes
   DeviceGaussians gaussians;
   AdamMoments moments;
   DeviceArray<Vec2f>
-      statistics;  // GradientSum::observed of all steps, for density control; empty: none are kept
+      statistics;  // GradientSum::view_statistics of all steps, for density control; empty: none are kept
 };
 
 // The state before the first step.

@@ -3,7 +3,7 @@
 // Everything, besides the Gaussians, that decides what a picture looks like.
 #include <algorithm>
 
-#include "stipple/core/camera.h"
+#include "stipple/camera/camera.h"
 
 namespace stipple {
 

@@ -10,10 +10,10 @@
 //   }
 //
 // camera_from_world is [R | t], row by row: 3x4, or 4x4 whose last row is 0 0 0 1; the rows may also follow
-// each other in one list of 12 or 16. Conventions are those of core/camera.h.
+// each other in one list of 12 or 16. Conventions are those of camera/camera.h.
 #include <filesystem>
 
-#include "stipple/core/camera.h"
+#include "stipple/camera/camera.h"
 
 namespace stipple {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "stipple/io/test_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 namespace {

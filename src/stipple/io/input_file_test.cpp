@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "stipple/io/test_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 namespace {

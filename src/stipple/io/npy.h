@@ -4,7 +4,7 @@
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #include <filesystem>
 
-#include "stipple/core/image.h"
+#include "stipple/image/image.h"
 
 namespace stipple {
 

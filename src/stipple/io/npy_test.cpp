@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "stipple/io/test_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 namespace {

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <thread>
 
-#include "stipple/io/test_folder.h"
+#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 namespace {

@@ -2,7 +2,7 @@
 // One blending step and its reverse, on both sides of the alpha clamp.
 #include <vector>
 
-#include "stipple/math/vjp_test.h"
+#include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations and covariance: VJPs against dual numbers, values against what is known.
-#include "stipple/math/vjp_test.h"
+#include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
 namespace {

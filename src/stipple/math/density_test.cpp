@@ -9,19 +9,19 @@ namespace {
 using F = Math<float>;
 
 TEST(Density, ObservesTheGradientsLengthInHalfPictureSizes) {
-  EXPECT_EQ(F::density_observation({3, 4}, {1, 1}), Vec2f(5, 1));
-  EXPECT_EQ(F::density_observation({-0.5f, 0}, {400, 300}), Vec2f(200, 1));
-  EXPECT_EQ(F::density_observation({0, 0.25f}, {400, 300}), Vec2f(75, 1));
+  EXPECT_EQ(F::density_statistic({3, 4}, {1, 1}), Vec2f(5, 1));
+  EXPECT_EQ(F::density_statistic({-0.5f, 0}, {400, 300}), Vec2f(200, 1));
+  EXPECT_EQ(F::density_statistic({0, 0.25f}, {400, 300}), Vec2f(75, 1));
 }
 
 // In a picture of twice the size the same change of the scene moves a mean by twice the pixels.
 TEST(Density, DoesNotDependOnTheResolution) {
-  EXPECT_EQ(F::density_observation({0.25f, -0.125f}, {800, 600}),
-            F::density_observation({0.5f, -0.25f}, {400, 300}));
+  EXPECT_EQ(F::density_statistic({0.25f, -0.125f}, {800, 600}),
+            F::density_statistic({0.5f, -0.25f}, {400, 300}));
 }
 
 TEST(Density, CountsAViewWithoutGradient) {
-  EXPECT_EQ(F::density_observation({0, 0}, {400, 300}), Vec2f(0, 1));
+  EXPECT_EQ(F::density_statistic({0, 0}, {400, 300}), Vec2f(0, 1));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // Conic, antialiasing and the rules of culling: VJPs on both sides of every branch, and hostile Gaussians.
 #include <limits>
 
-#include "stipple/math/vjp_test.h"
+#include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
 namespace {

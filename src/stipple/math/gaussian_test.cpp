@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole way from stored parameters to a splat: its VJP against dual numbers and against finite
 // differences, for every form that parameters come in.
-#include "stipple/math/vjp_test.h"
+#include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
 namespace {

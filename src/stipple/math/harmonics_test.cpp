@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spherical harmonics and view direction: VJPs, orthonormality, both sides of the colour clamp.
-#include "stipple/math/vjp_test.h"
+#include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
 namespace {

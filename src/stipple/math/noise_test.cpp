@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "stipple/math/vjp_test.h"
+#include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
 namespace {

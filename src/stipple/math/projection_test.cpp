@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Projection: VJPs for the Gaussian and the camera, inside the field of view and on each side where it is
 // clamped.
-#include "stipple/math/vjp_test.h"
+#include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // L1 and SSIM at one pixel, and one Adam update.
-#include "stipple/math/vjp_test.h"
+#include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tiles that a splat is listed in are those in which it is drawn: none is missed, and hardly any is idle.
-#include "stipple/math/vjp_test.h"
+#include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
 namespace {

@@ -8,10 +8,13 @@
 #include <limits>
 #include <mutex>
 
+#include "stipple/camera/pose.h"
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
 #include "stipple/core/quantile.h"
-#include "stipple/scene/colmap.h"
+#include "stipple/photo/load_photo.h"
+#include "stipple/scene/formats/colmap.h"
+#include "stipple/scene/layout.h"
 #include "stipple/scene/random_points.h"
 #include "stipple/scene/scene_source.h"
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "stipple/core/image.h"
 #include "stipple/scene/scene.h"
 
 namespace stipple {
@@ -25,8 +24,5 @@ struct SceneReport {
 // Decodes every photo, with all cores. Never throws for what is wrong with the scene: that is a problem in
 // the report.
 SceneReport check_scene(const std::filesystem::path& path, const SceneOptions& options = {});
-
-// The cameras (test views in another colour) and the points, from above and from the side.
-Image draw_scene(const Scene& scene);
 
 }  // namespace stipple

@@ -3,7 +3,8 @@
 
 #include <fstream>
 
-#include "stipple/scene/test_scene.h"
+#include "stipple/scene/draw_scene.h"
+#include "tests/helpers/test_scene.h"
 
 namespace stipple {
 namespace {

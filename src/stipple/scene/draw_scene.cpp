@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A map of a scene: two parallel projections, along "up" and along one horizontal direction.
+#include "stipple/scene/draw_scene.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "stipple/core/canvas.h"
+#include "stipple/camera/pose.h"
+#include "stipple/draw/canvas.h"
 #include "stipple/scene/check_scene.h"
-#include "stipple/scene/pose.h"
+#include "stipple/scene/layout.h"
 #include "stipple/scene/random_points.h"
 
 namespace stipple {

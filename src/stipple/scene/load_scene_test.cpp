@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fstream>
 
-#include "stipple/io/test_jpeg.h"
-#include "stipple/scene/test_scene.h"
+#include "stipple/photo/load_photo.h"
+#include "tests/helpers/test_jpeg.h"
+#include "tests/helpers/test_scene.h"
 
 namespace stipple {
 namespace {

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "stipple/core/camera.h"
-#include "stipple/scene/lens.h"
-#include "stipple/scene/photo.h"
+#include "stipple/camera/camera.h"
+#include "stipple/camera/lens.h"
 
 namespace stipple {
 
@@ -70,8 +69,5 @@ struct Scene {
 // nothing usable is left. Every 8th view in name order, from the first on, is a test view, unless the data
 // names its own.
 Scene load_scene(const std::filesystem::path& path, const SceneOptions& options = {});
-
-// The view's photo as it is trained on: decoded, upright, masked, undistorted, at the camera's size.
-Photo load_photo(const SceneView& view);
 
 }  // namespace stipple

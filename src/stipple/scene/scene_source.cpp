@@ -7,9 +7,10 @@
 #include <set>
 
 #include "stipple/core/error.h"
-#include "stipple/scene/colmap.h"
+#include "stipple/scene/formats/colmap.h"
+#include "stipple/scene/formats/points_file.h"
+#include "stipple/scene/formats/transforms.h"
 #include "stipple/scene/image_finder.h"
-#include "stipple/scene/points_file.h"
 
 namespace stipple {
 
@@ -40,18 +41,6 @@ void report_colmap(const ColmapModel& model, Problems& to) {
          "They are left out; export the model again if there are many.", to);
   report(model.short_files, "file", "{} that may be cut: {}", "If it is, copy or export the model again.",
          to);
-}
-
-FrameLens frame_lens(const Lens& lens) {
-  FrameLens f;
-  f.width_px = lens.width_px;
-  f.height_px = lens.height_px;
-  f.focal_x_px = lens.focal_px.x;
-  f.focal_y_px = lens.focal_px.y;
-  f.center_x_px = lens.center_px.x;
-  f.center_y_px = lens.center_px.y;
-  f.distortion = lens;
-  return f;
 }
 
 // images_2, images_4, ... and the like, in the order of their names.
@@ -112,7 +101,7 @@ void add_colmap_images(const ColmapModel& model, SceneSource& source) {
       source.images.push_back({image.name,
                                "",
                                fmt::format("camera {}", image.camera_id),
-                               frame_lens(lens->second),
+                               PartialLens(lens->second),
                                image.camera_from_world,
                                {}});
     else if (why != model.unusable_cameras.end())

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "stipple/camera/partial_lens.h"
 #include "stipple/scene/scene.h"
-#include "stipple/scene/transforms.h"
 
 namespace stipple {
 
@@ -15,7 +15,7 @@ struct SourceImage {
   std::string name;       // relative to the folder of images
   std::string mask_name;  // relative to the scene; empty: none is named
   std::string camera;     // for messages: "camera 1"
-  FrameLens lens;
+  PartialLens lens;
   RigidTransform camera_from_world;
   std::optional<bool> is_test;
 };

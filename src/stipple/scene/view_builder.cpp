@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "stipple/core/error.h"
-#include "stipple/io/orientation.h"
-#include "stipple/scene/undistort.h"
+#include "stipple/io/image/orientation.h"
+#include "stipple/photo/undistort.h"
 
 namespace stipple {
 
@@ -71,7 +71,7 @@ ImageInfo upright(ImageInfo info) {
 // Whether the photo's orientation leaves open what its camera belongs to. Programs that compute cameras take
 // the pixels as stored; only a camera with the turned picture's shape, and not with that of the stored one,
 // is known to be of the turned one. Where the data gives no size, the picture is as people see it.
-bool is_ambiguous(const ImageInfo& stored, const Lens& lens, const FrameLens& given) {
+bool is_ambiguous(const ImageInfo& stored, const Lens& lens, const PartialLens& given) {
   if (stored.orientation <= 1 || !given.width_px) return false;
   const ImageInfo turned = upright(stored);
   return !has_shape_of(lens, turned.width_px, turned.height_px) ||

@@ -2,8 +2,9 @@
 #pragma once
 // Turns what a scene's files say of each image into a view whose photo can be loaded, and keeps count of
 // those that cannot be one.
-#include "stipple/io/image_file.h"
-#include "stipple/scene/colmap.h"
+#include "stipple/io/image/image_file.h"
+#include "stipple/scene/dropped.h"
+#include "stipple/scene/formats/colmap.h"
 #include "stipple/scene/image_finder.h"
 #include "stipple/scene/scene_source.h"
 

@@ -5,9 +5,9 @@
 #include <array>
 #include <cmath>
 
+#include "stipple/camera/pose.h"
 #include "stipple/core/error.h"
 #include "stipple/core/random.h"
-#include "stipple/scene/pose.h"
 #include "stipple/synth/still_life.h"
 #include "stipple/synth/synth.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/core/random.h"
-#include "stipple/synth/eye.h"
+#include "stipple/synth/ray_camera.h"
 #include "stipple/synth/shade.h"
 #include "stipple/synth/synth.h"
 
@@ -41,7 +41,7 @@ Points synth_points(const SynthOptions& options) {
   Points points;
   while (points.size() < kPointCount) {
     const Camera& camera = views[random.below(views.size())].camera;
-    const Ray ray = Eye(camera).ray(random_pixel(camera, random));
+    const Ray ray = RayCamera(camera).ray(random_pixel(camera, random));
     const Hit hit = first_hit(scene, ray);
     if (hit.object == &scene.dome && random.uniform() > kSkyPart) continue;
     const Vec2f sun_start(random.uniform(), random.uniform());

@@ -5,7 +5,7 @@
 
 #include "stipple/core/parallel.h"
 #include "stipple/core/random.h"
-#include "stipple/synth/eye.h"
+#include "stipple/synth/ray_camera.h"
 #include "stipple/synth/shade.h"
 #include "stipple/synth/synth.h"
 
@@ -83,7 +83,7 @@ class Renderer {
     return sum * (1.0f / kCells.size());
   }
 
-  Eye eye_;
+  RayCamera eye_;
   StillLife scene_;
   int width_px_;
 };

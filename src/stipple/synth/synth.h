@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "stipple/core/camera.h"
-#include "stipple/scene/photo.h"
+#include "stipple/camera/camera.h"
+#include "stipple/photo/photo.h"
 #include "stipple/scene/scene.h"
 
 namespace stipple {

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "stipple/core/error.h"
-#include "stipple/core/image.h"
 #include "stipple/core/parallel.h"
-#include "stipple/synth/eye.h"
+#include "stipple/image/image.h"
+#include "stipple/synth/ray_camera.h"
 #include "stipple/synth/still_life.h"
 
 namespace stipple {
@@ -26,7 +26,7 @@ SynthOptions small_options(int view_count = 12) {
 // Beyond, the ground's depth changes too much from pixel to pixel to be looked up.
 bool is_near(Vec3f world) { return length(world) < 3; }
 
-Vec3f position_of(const Camera& camera) { return synth::Eye(camera).position(); }
+Vec3f position_of(const Camera& camera) { return synth::RayCamera(camera).position(); }
 
 Vec3f in_camera(const Camera& camera, Vec3f world) {
   return camera.camera_from_world.rotation * world + camera.camera_from_world.translation;
@@ -45,7 +45,7 @@ std::optional<std::size_t> pixel_of(const Camera& camera, Vec3f world) {
 
 Vec3f world_point(const Camera& camera, std::size_t pixel, float depth) {
   const auto width = static_cast<std::size_t>(camera.width_px);
-  const synth::Eye eye(camera);
+  const synth::RayCamera eye(camera);
   const synth::Ray ray =
       eye.ray({static_cast<float>(pixel % width) + 0.5f, static_cast<float>(pixel / width) + 0.5f});
   return ray.at(depth / eye.depth(ray, 1));

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "stipple/backend/backend.h"
-#include "stipple/core/image.h"
+#include "stipple/image/image.h"
 
 namespace stipple {
 

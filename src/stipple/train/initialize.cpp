@@ -9,7 +9,6 @@
 #include "stipple/core/parallel.h"
 #include "stipple/core/random.h"
 #include "stipple/math/math.h"
-#include "stipple/scene/random_points.h"
 
 namespace stipple {
 
@@ -82,18 +81,6 @@ Gaussians initial_gaussians(const Points& all_points, const TrainOptions& option
           (static_cast<float>(points.color[i][static_cast<std::size_t>(c)]) / 255 - 0.5f) / Math<float>::sh_0;
   }
   return g;
-}
-
-float scene_extent(const Scene& scene, std::span<const std::size_t> views) {
-  Vec3f middle(0, 0, 0);
-  for (std::size_t v : views)
-    middle = middle + center_of(scene.views[v].camera) * (1 / static_cast<float>(views.size()));
-  float largest = 0;
-  for (std::size_t v : views) {
-    const Vec3f d = center_of(scene.views[v].camera) - middle;
-    largest = std::max(largest, std::sqrt(dot(d, d)));
-  }
-  return largest > 0 ? 1.1f * largest : 1.0f;
 }
 
 }  // namespace stipple

@@ -11,7 +11,4 @@ namespace stipple {
 // view dependence comes later.
 Gaussians initial_gaussians(const Points& points, const TrainOptions& options);
 
-// The size of a scene: 1.1 times the largest distance of a camera from the middle of all of them.
-float scene_extent(const Scene& scene, std::span<const std::size_t> views);
-
 }  // namespace stipple

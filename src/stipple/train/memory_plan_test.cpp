@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/limited_backend.h"
+#include "tests/helpers/limited_backend.h"
 
 namespace stipple {
 namespace {

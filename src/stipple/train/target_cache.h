@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "stipple/backend/backend.h"
-#include "stipple/scene/photo_cache.h"
+#include "stipple/photo/photo_cache.h"
 
 namespace stipple {
 

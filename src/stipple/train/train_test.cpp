@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "stipple/core/parallel.h"
-#include "stipple/train/adc.h"
-#include "stipple/train/curve_order.h"
+#include "stipple/train/density/adc.h"
+#include "stipple/train/density/curve_order.h"
+#include "stipple/train/density/mcmc.h"
 #include "stipple/train/initialize.h"
-#include "stipple/train/mcmc.h"
 #include "stipple/train/schedule.h"
 
 namespace stipple {

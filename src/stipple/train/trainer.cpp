@@ -7,12 +7,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "stipple/camera/pose.h"
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
-#include "stipple/train/adc.h"
-#include "stipple/train/gather_in_place.h"
+#include "stipple/scene/layout.h"
+#include "stipple/train/density/adc.h"
+#include "stipple/train/density/gather_in_place.h"
+#include "stipple/train/density/mcmc.h"
 #include "stipple/train/initialize.h"
-#include "stipple/train/mcmc.h"
 
 namespace stipple {
 

@@ -9,7 +9,7 @@
 #include "stipple/backend/backend.h"
 #include "stipple/core/fair_mutex.h"
 #include "stipple/core/random.h"
-#include "stipple/scene/photo_cache.h"
+#include "stipple/photo/photo_cache.h"
 #include "stipple/scene/scene.h"
 #include "stipple/train/memory_plan.h"
 #include "stipple/train/schedule.h"

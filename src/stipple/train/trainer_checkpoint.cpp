@@ -19,7 +19,7 @@
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/output_file.h"
-#include "stipple/train/gather_in_place.h"
+#include "stipple/train/density/gather_in_place.h"
 #include "stipple/train/trainer.h"
 
 namespace stipple {

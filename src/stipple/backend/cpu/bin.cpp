@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "stipple/backend/cpu/cpu_backend.h"
-#include "stipple/backend/cpu/sort.h"
+#include "stipple/backend/cpu/shared/sort.h"
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
 
@@ -17,11 +17,11 @@
 #define HWY_TARGET_INCLUDE "stipple/backend/cpu/bin.cpp"
 #include <hwy/foreach_target.h>
 // after foreach_target.h
-#include "stipple/backend/cpu/lanes-inl.h"
+#include "stipple/backend/cpu/shared/lanes-inl.h"
 
 #ifndef STIPPLE_BIN_ONCE
 #define STIPPLE_BIN_ONCE
-namespace stipple {
+namespace stipple::cpu {
 
 struct Span {  // a run of tiles in one row that a splat touches
   std::uint32_t gaussian;
@@ -31,14 +31,14 @@ struct Span {  // a run of tiles in one row that a splat touches
 struct BinChunk {
   std::vector<Span> spans;
   std::vector<std::uint32_t> slot_from_tile;  // first how many, then where the next one goes
-  std::uint64_t emission_count = 0;
+  std::uint64_t pair_count = 0;
 };
 
-}  // namespace stipple
+}  // namespace stipple::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace stipple {
+namespace stipple::cpu {
 namespace HWY_NAMESPACE {
 
 using M = Math<float>;  // compiled for this target: rounding is one instruction
@@ -55,13 +55,13 @@ M::Footprint footprint_of(const ProjectedSplat& p) {
 // Finds the spans of splats [begin, end) and counts them into tiles; emissions are still counted from the
 // chunk's first.
 void count_chunk(std::span<const ProjectedSplat> splats, std::size_t begin, std::size_t end, int columns,
-                 TileRows band, std::span<Emissions> emissions, BinChunk& chunk) {
+                 TileRows band, std::span<PairRange> emissions, BinChunk& chunk) {
   chunk.spans.clear();
   chunk.slot_from_tile.assign(static_cast<std::size_t>(columns) * (band.end - band.begin), 0);
-  chunk.emission_count = 0;
+  chunk.pair_count = 0;
   for (std::size_t i = begin; i < end; ++i) {
-    const auto first_emission = static_cast<std::uint32_t>(chunk.emission_count);
-    emissions[i] = {first_emission, first_emission};
+    const auto first_pair = static_cast<std::uint32_t>(chunk.pair_count);
+    emissions[i] = {first_pair, first_pair};
     if (splats[i].splat.opacity == 0) continue;
     M::Footprint f = footprint_of(splats[i]);
     M::TileRange r = M::tile_rows(f, band.end);
@@ -73,18 +73,18 @@ void count_chunk(std::span<const ProjectedSplat> splats, std::size_t begin, std:
                              static_cast<std::uint16_t>(c.begin), static_cast<std::uint16_t>(c.end)});
       std::uint32_t* tile = &chunk.slot_from_tile[static_cast<std::size_t>(row - band.begin) * columns];
       for (int column = c.begin; column < c.end; ++column) ++tile[column];
-      chunk.emission_count += static_cast<std::uint64_t>(c.end - c.begin);
+      chunk.pair_count += static_cast<std::uint64_t>(c.end - c.begin);
     }
-    emissions[i].end = static_cast<std::uint32_t>(chunk.emission_count);
+    emissions[i].end = static_cast<std::uint32_t>(chunk.pair_count);
   }
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace stipple
+}  // namespace stipple::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace stipple {
+namespace stipple::cpu {
 
 HWY_EXPORT(count_chunk);
 
@@ -107,9 +107,9 @@ void place_chunks(std::span<BinChunk> chunks, std::span<std::uint32_t> slot_begi
   slot_begin[tile_count] = next;
 }
 
-void fill_chunk(std::span<const ProjectedSplat> splats, int columns, std::uint32_t first_emission,
+void fill_chunk(std::span<const ProjectedSplat> splats, int columns, std::uint32_t first_pair,
                 BinChunk& chunk, std::span<std::uint32_t> depth, std::span<UnsortedSlot> slots) {
-  std::uint32_t emission = first_emission;
+  std::uint32_t emission = first_pair;
   for (const Span& span : chunk.spans) {
     // Positive floats sort like their bits.
     std::uint32_t depth_bits = std::bit_cast<std::uint32_t>(splats[span.gaussian].depth);
@@ -137,8 +137,8 @@ void CpuBackend::bin(const View& view, Pass& pass) {
   // A number of chunks that depends on the scene alone; few, since each keeps a count per tile.
   std::size_t chunk_size = std::max<std::size_t>(256, (splats.size() + 63) / 64);
   std::vector<BinChunk> chunks((splats.size() + chunk_size - 1) / chunk_size);
-  own.emissions_from_gaussian.resize(*this, splats.size());
-  auto emissions = host(own.emissions_from_gaussian);
+  own.pairs_from_gaussian.resize(*this, splats.size());
+  auto emissions = host(own.pairs_from_gaussian);
   auto range = [&](std::size_t c) {
     return std::pair(c * chunk_size, std::min(splats.size(), (c + 1) * chunk_size));
   };
@@ -148,34 +148,33 @@ void CpuBackend::bin(const View& view, Pass& pass) {
     count_one(splats, begin, end, out.column_count, band, emissions, chunks[c]);
   });
 
-  std::vector<std::uint64_t> first_emission(chunks.size() + 1, 0);
-  for (std::size_t c = 0; c < chunks.size(); ++c)
-    first_emission[c + 1] = first_emission[c] + chunks[c].emission_count;
-  if (first_emission.back() >= std::uint64_t{1} << 32)
+  std::vector<std::uint64_t> first_pair(chunks.size() + 1, 0);
+  for (std::size_t c = 0; c < chunks.size(); ++c) first_pair[c + 1] = first_pair[c] + chunks[c].pair_count;
+  if (first_pair.back() >= std::uint64_t{1} << 32)
     throw Error(
         "this view is too heavy: more than 2^32 pairs of Gaussian and tile; use fewer Gaussians or fewer "
         "pixels");
-  std::size_t emission_count = first_emission.back();
+  std::size_t pair_count = first_pair.back();
 
   out.slot_begin_from_tile.resize(*this, tile_count + 1);
   auto slot_begin = host(out.slot_begin_from_tile);
   place_chunks(chunks, slot_begin);
 
-  own.unsorted_depth.resize(*this, emission_count);
-  own.unsorted_slot.resize(*this, emission_count);
-  out.gaussian_from_slot.resize(*this, emission_count);
-  own.emission_from_slot.resize(*this, emission_count);
+  own.unsorted_depth.resize(*this, pair_count);
+  own.unsorted_slot.resize(*this, pair_count);
+  out.gaussian_from_slot.resize(*this, pair_count);
+  own.pair_from_slot.resize(*this, pair_count);
   auto depth = host(own.unsorted_depth);
   auto unsorted = host(own.unsorted_slot);
   parallel_for(chunks.size(), [&](std::size_t c) {
-    auto first = static_cast<std::uint32_t>(first_emission[c]);
+    auto first = static_cast<std::uint32_t>(first_pair[c]);
     auto [begin, end] = range(c);
     for (std::size_t i = begin; i < end; ++i)
       emissions[i] = {emissions[i].begin + first, emissions[i].end + first};
     fill_chunk(splats, out.column_count, first, chunks[c], depth, unsorted);
   });
 
-  auto gaussian = host(out.gaussian_from_slot), emission = host(own.emission_from_slot);
+  auto gaussian = host(out.gaussian_from_slot), emission = host(own.pair_from_slot);
   parallel_for(tile_count, [&](std::size_t tile) {
     std::size_t begin = slot_begin[tile], count = slot_begin[tile + 1] - begin;
     thread_local SortScratch scratch;
@@ -189,5 +188,5 @@ void CpuBackend::bin(const View& view, Pass& pass) {
   own.clock.lap(Stage::kBin);
 }
 
-}  // namespace stipple
+}  // namespace stipple::cpu
 #endif

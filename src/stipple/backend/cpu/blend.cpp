@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // blend: the splats of each tile, nearest first, into its pixels; a row of 16 pixels at a time in vectors.
-#include "stipple/backend/cpu/channel_group.h"
 #include "stipple/backend/cpu/cpu_backend.h"
+#include "stipple/backend/cpu/shared/channel_group.h"
 #include "stipple/core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "stipple/backend/cpu/blend.cpp"
 #include <hwy/foreach_target.h>
 // after foreach_target.h
-#include "stipple/backend/cpu/tile-inl.h"
+#include "stipple/backend/cpu/shared/tile-inl.h"
 
 #ifndef STIPPLE_BLEND_ONCE
 #define STIPPLE_BLEND_ONCE
-namespace stipple {
+namespace stipple::cpu {
 struct alignas(64) BlendTile {
   float transmittance[kTilePixels];
   float channel[4][kTilePixels];  // red, green, blue, depth
 };
-}  // namespace stipple
+}  // namespace stipple::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace stipple {
+namespace stipple::cpu {
 namespace HWY_NAMESPACE {
 
 // One splat into one group of columns of a pair of rows; at is the place of the first in the tile.
@@ -76,11 +76,11 @@ void blend_tile_dispatch(bool with_fourth, std::span<const ProjectedSplat> splat
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace stipple
+}  // namespace stipple::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace stipple {
+namespace stipple::cpu {
 
 HWY_EXPORT(blend_tile_dispatch);
 
@@ -159,5 +159,5 @@ void CpuBackend::blend_channels(const View& view, const Channels& channels, Pass
   cpu_pass(pass).clock.lap(Stage::kBlend);
 }
 
-}  // namespace stipple
+}  // namespace stipple::cpu
 #endif

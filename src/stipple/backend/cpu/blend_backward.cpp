@@ -9,19 +9,19 @@
 // ever add into the same number, and the order of additions is fixed.
 #include <atomic>
 
-#include "stipple/backend/cpu/channel_group.h"
 #include "stipple/backend/cpu/cpu_backend.h"
+#include "stipple/backend/cpu/shared/channel_group.h"
 #include "stipple/core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "stipple/backend/cpu/blend_backward.cpp"
 #include <hwy/foreach_target.h>
 // after foreach_target.h
-#include "stipple/backend/cpu/tile-inl.h"
+#include "stipple/backend/cpu/shared/tile-inl.h"
 
 #ifndef STIPPLE_BLEND_BACKWARD_ONCE
 #define STIPPLE_BLEND_BACKWARD_ONCE
-namespace stipple {
+namespace stipple::cpu {
 
 constexpr int kPartialSize = 16;  // floats: a cache line
 // Where the sums lie in it: in the order in which store_lane_sums() below brings them out.
@@ -69,11 +69,11 @@ struct BackwardOutput {
   std::span<std::uint8_t> is_written;
 };
 
-}  // namespace stipple
+}  // namespace stipple::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace stipple {
+namespace stipple::cpu {
 namespace HWY_NAMESPACE {
 
 struct RowSums {  // over rows, column by column
@@ -294,11 +294,11 @@ void backward_tile_dispatch(BackwardKind kind, const BackwardSplats& splats, con
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace stipple
+}  // namespace stipple::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace stipple {
+namespace stipple::cpu {
 
 HWY_EXPORT(backward_tile_dispatch);
 
@@ -350,7 +350,7 @@ struct PartialSum {
 };
 
 // A Gaussian's own run of partial sums.
-PartialSum sum_partials(Emissions run, const BackwardOutput& partials) {
+PartialSum sum_partials(PairRange run, const BackwardOutput& partials) {
   PartialSum sum;
   for (std::size_t e = run.begin; e < run.end; ++e) {
     if (!partials.is_written[e]) continue;
@@ -393,7 +393,7 @@ class BackwardWalk {
   void run(const float* channels, const Planes& planes, const BackwardKind& kind, Visit visit) {
     auto slot_begin = host(pass_.bins.slot_begin_from_tile);
     const TileSlots slots{host(std::as_const(pass_.bins.gaussian_from_slot)),
-                          host(std::as_const(own_.emission_from_slot))};
+                          host(std::as_const(own_.pair_from_slot))};
     const BackwardSplats splats{host(std::as_const(pass_.projection.splat)), channels};
     own_.partial.resize(backend_, kPartialSize * slots.emission.size());
     own_.partial_is_written.resize_zero(backend_, slots.emission.size());
@@ -414,7 +414,7 @@ class BackwardWalk {
   template <class Gather>
   bool gather(Gather take) {
     auto splats = host(std::as_const(pass_.projection.splat));
-    auto emissions = host(std::as_const(own_.emissions_from_gaussian));
+    auto emissions = host(std::as_const(own_.pairs_from_gaussian));
     const BackwardOutput from = partials();
     std::atomic<bool> all_finite = true;
     parallel_for(
@@ -520,5 +520,5 @@ void CpuBackend::blend_channels_backward(const View& view, const Channels& chann
   own.clock.lap(Stage::kBlendBackward);
 }
 
-}  // namespace stipple
+}  // namespace stipple::cpu
 #endif

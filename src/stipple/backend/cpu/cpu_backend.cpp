@@ -16,18 +16,18 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace stipple {
+namespace stipple::cpu {
 namespace HWY_NAMESPACE {
 
 // The instructions that the other stages are running with, too.
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace stipple
+}  // namespace stipple::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace stipple {
+namespace stipple::cpu {
 
 HWY_EXPORT(target_name);
 
@@ -93,5 +93,5 @@ std::string CpuBackend::description() const {
 
 std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
 
-}  // namespace stipple
+}  // namespace stipple::cpu
 #endif

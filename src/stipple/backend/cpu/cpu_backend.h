@@ -11,7 +11,7 @@
 #include "stipple/backend/cpu/cpu_pass.h"
 #include "stipple/backend/render_settings.h"
 
-namespace stipple {
+namespace stipple::cpu {
 
 class HostMemory : public Memory {
  public:
@@ -83,4 +83,4 @@ class CpuBackend : public Backend, public MemoryBorrower {
 
 std::unique_ptr<Backend> make_cpu_backend();
 
-}  // namespace stipple
+}  // namespace stipple::cpu

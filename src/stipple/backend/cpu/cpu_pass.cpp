@@ -3,7 +3,7 @@
 
 #include "stipple/backend/cpu/cpu_backend.h"
 
-namespace stipple {
+namespace stipple::cpu {
 
 CpuPass& cpu_pass(Pass& pass) {
   if (!pass.scratch) pass.scratch = std::make_unique<CpuPass>();
@@ -35,8 +35,8 @@ Pass CpuBackend::copy_of(const Pass& from) {
   if (!from.scratch) return to;
   const auto& own = static_cast<const CpuPass&>(*from.scratch);
   CpuPass& copied = cpu_pass(to);
-  copied.emission_from_slot = own.emission_from_slot.copy(*this);
-  copied.emissions_from_gaussian = own.emissions_from_gaussian.copy(*this);
+  copied.pair_from_slot = own.pair_from_slot.copy(*this);
+  copied.pairs_from_gaussian = own.pairs_from_gaussian.copy(*this);
   copied.result = own.result;
   copied.view_count = own.view_count;
   return to;
@@ -47,9 +47,9 @@ std::size_t CpuBackend::pass_bytes(std::size_t gaussians, std::size_t pixels) co
   constexpr std::size_t kPairs = 5, kSumBytes = 16 * sizeof(float) + 1;
   constexpr std::size_t kPairBytes = 4 * sizeof(std::uint32_t) + sizeof(UnsortedSlot) + kSumBytes;
   constexpr std::size_t kPixelBytes = (3 + 1 + 3) * sizeof(float);
-  return gaussians * (sizeof(ProjectedSplat) + sizeof(Splat) + sizeof(Vec2f) + sizeof(Emissions) +
+  return gaussians * (sizeof(ProjectedSplat) + sizeof(Splat) + sizeof(Vec2f) + sizeof(PairRange) +
                       kPairs * kPairBytes) +
          pixels * kPixelBytes;
 }
 
-}  // namespace stipple
+}  // namespace stipple::cpu

@@ -6,7 +6,7 @@
 #include "stipple/backend/backend.h"
 #include "stipple/backend/stage_clock.h"
 
-namespace stipple {
+namespace stipple::cpu {
 
 struct UnsortedSlot {  // bin's, before tiles are sorted by depth
   std::uint32_t emission, gaussian;
@@ -14,8 +14,8 @@ struct UnsortedSlot {  // bin's, before tiles are sorted by depth
 
 struct CpuPass : PassScratch {
   // bin -> blend_backward
-  DeviceArray<std::uint32_t> emission_from_slot;
-  DeviceArray<Emissions> emissions_from_gaussian;
+  DeviceArray<std::uint32_t> pair_from_slot;
+  DeviceArray<PairRange> pairs_from_gaussian;
 
   // Scratch that grows to what a picture needs and is then kept.
   DeviceArray<std::uint32_t> unsorted_depth;     // bin
@@ -36,4 +36,4 @@ struct CpuPass : PassScratch {
 // Made when it is first asked for.
 CpuPass& cpu_pass(Pass& pass);
 
-}  // namespace stipple
+}  // namespace stipple::cpu

@@ -4,7 +4,7 @@
 #include "stipple/backend/cpu/cpu_backend.h"
 #include "stipple/core/parallel.h"
 
-namespace stipple {
+namespace stipple::cpu {
 
 void CpuBackend::gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
                         Memory& to) {
@@ -22,4 +22,4 @@ void CpuBackend::gather(const Memory& from, const DeviceArray<std::uint32_t>& ro
       1024);
 }
 
-}  // namespace stipple
+}  // namespace stipple::cpu

@@ -20,11 +20,11 @@
 #define HWY_TARGET_INCLUDE "stipple/backend/cpu/loss.cpp"
 #include <hwy/foreach_target.h>
 // after foreach_target.h
-#include "stipple/backend/cpu/lanes-inl.h"
+#include "stipple/backend/cpu/shared/lanes-inl.h"
 
 #ifndef STIPPLE_LOSS_ONCE
 #define STIPPLE_LOSS_ONCE
-namespace stipple {
+namespace stipple::cpu {
 
 constexpr int kRadius = Math<float>::ssim_window_radius_px;
 constexpr int kTaps = 2 * kRadius + 1;
@@ -75,11 +75,11 @@ class LossRows {
   float* first_;
 };
 
-}  // namespace stipple
+}  // namespace stipple::cpu
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace stipple {
+namespace stipple::cpu {
 namespace HWY_NAMESPACE {
 
 using ML = Math<Lanes>;
@@ -221,11 +221,11 @@ LossSums loss_band(const LossPlane& plane, int begin, int end, LossRows& rows) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace stipple
+}  // namespace stipple::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace stipple {
+namespace stipple::cpu {
 
 HWY_EXPORT(loss_band);
 
@@ -278,5 +278,5 @@ void CpuBackend::loss(const LossTarget& target, const LossOptions& options, Pass
   own.clock.lap(Stage::kLoss);
 }
 
-}  // namespace stipple
+}  // namespace stipple::cpu
 #endif

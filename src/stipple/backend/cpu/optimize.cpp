@@ -2,17 +2,17 @@
 // optimize: one Adam step of every parameter (math/adam.glsl), a vector of parameters at a time. It streams
 // four arrays in and three out, and is as fast as the memory.
 #include "stipple/backend/adam_rule.h"
-#include "stipple/backend/cpu/parameter_step.h"
+#include "stipple/backend/cpu/shared/adam_step.h"
 #include "stipple/core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "stipple/backend/cpu/optimize.cpp"
 #include <hwy/foreach_target.h>
 // after foreach_target.h
-#include "stipple/backend/cpu/lanes-inl.h"
+#include "stipple/backend/cpu/shared/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace stipple {
+namespace stipple::cpu {
 namespace HWY_NAMESPACE {
 
 using ML = Math<Lanes>;
@@ -67,11 +67,11 @@ void adam_range(const AdamStep::Group& g, std::size_t begin, std::size_t end, co
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace stipple
+}  // namespace stipple::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace stipple {
+namespace stipple::cpu {
 
 HWY_EXPORT(adam_range);
 
@@ -130,18 +130,18 @@ void CpuBackend::optimize(TrainState& state, const GradientSum& sum, const AdamO
       },
       gradient, sum.gaussians);
   const AdamStep adam(state.gaussians, state.moments, options, loss, own.projected_count());
-  auto observed = host(sum.observed);
+  auto view_statistics = host(sum.view_statistics);
   auto statistics = host(state.statistics);
   constexpr std::size_t kChunk = 64 * kMaxGroup;
   const std::size_t count = state.gaussians.size();
   parallel_for((count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
     std::size_t begin = chunk * kChunk, end = std::min(count, begin + kChunk);
-    adam.run(begin, end, gradient.from(begin), [&](std::size_t i) { return observed[i].y > 0; });
-    if (!observed.empty() && !statistics.empty())
-      for (std::size_t i = begin; i < end; ++i) statistics[i] = statistics[i] + observed[i];
+    adam.run(begin, end, gradient.from(begin), [&](std::size_t i) { return view_statistics[i].y > 0; });
+    if (!view_statistics.empty() && !statistics.empty())
+      for (std::size_t i = begin; i < end; ++i) statistics[i] = statistics[i] + view_statistics[i];
   });
   own.clock.lap(Stage::kOptimize);
 }
 
-}  // namespace stipple
+}  // namespace stipple::cpu
 #endif

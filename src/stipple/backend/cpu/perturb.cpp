@@ -4,7 +4,7 @@
 #include "stipple/backend/cpu/cpu_backend.h"
 #include "stipple/core/parallel.h"
 
-namespace stipple {
+namespace stipple::cpu {
 
 void CpuBackend::perturb(DeviceGaussians& gaussians, float amount, std::uint64_t seed, Pass& pass) {
   CpuPass& own = cpu_pass(pass);
@@ -23,4 +23,4 @@ void CpuBackend::perturb(DeviceGaussians& gaussians, float amount, std::uint64_t
   own.clock.lap(Stage::kOptimize);
 }
 
-}  // namespace stipple
+}  // namespace stipple::cpu

@@ -7,10 +7,10 @@
 #define HWY_TARGET_INCLUDE "stipple/backend/cpu/project.cpp"
 #include <hwy/foreach_target.h>
 // after foreach_target.h
-#include "stipple/backend/cpu/gaussian-inl.h"
+#include "stipple/backend/cpu/shared/gaussian-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace stipple {
+namespace stipple::cpu {
 namespace HWY_NAMESPACE {
 
 // One Gaussian's coefficients, each times its basis function.
@@ -84,11 +84,11 @@ void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& 
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace stipple
+}  // namespace stipple::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace stipple {
+namespace stipple::cpu {
 
 HWY_EXPORT(project_block);
 
@@ -116,5 +116,5 @@ void CpuBackend::project(const DeviceGaussians& gaussians, const Precomputed& pr
   cpu_pass(pass).clock.lap(Stage::kProject);
 }
 
-}  // namespace stipple
+}  // namespace stipple::cpu
 #endif

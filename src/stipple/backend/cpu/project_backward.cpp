@@ -4,17 +4,18 @@
 #include <cstring>
 #include <optional>
 
-#include "stipple/backend/cpu/parameter_step.h"
+#include "stipple/backend/cpu/shared/density_statistics.h"
+#include "stipple/backend/cpu/shared/project_backward_range.h"
 #include "stipple/core/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "stipple/backend/cpu/project_backward.cpp"
 #include <hwy/foreach_target.h>
 // after foreach_target.h
-#include "stipple/backend/cpu/gaussian-inl.h"
+#include "stipple/backend/cpu/shared/gaussian-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace stipple {
+namespace stipple::cpu {
 namespace HWY_NAMESPACE {
 
 struct LoadedGradients {
@@ -151,11 +152,11 @@ void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace stipple
+}  // namespace stipple::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace stipple {
+namespace stipple::cpu {
 
 HWY_EXPORT(project_backward_block);
 
@@ -187,28 +188,27 @@ ParameterGradient ParameterGradient::from(std::size_t gaussian) const {
   return later;
 }
 
-ProjectBackward::ProjectBackward(const DeviceGaussians& gaussians, const Precomputed& precomputed,
-                                 const View& view, const Pass& pass)
+ProjectBackwardRange::ProjectBackwardRange(const DeviceGaussians& gaussians, const Precomputed& precomputed,
+                                           const View& view, const Pass& pass)
     : groups_(gaussians, precomputed),
       camera_(pinhole(view.camera)),
       settings_(render_settings(view.options)),
       splats_(host(pass.projection.splat)),
       dL_dsplat_(host(pass.dL_dsplat.splat)) {}
 
-Observation::Observation(const View& view, const Pass& pass)
+DensityStatistics::DensityStatistics(const View& view, const Pass& pass)
     : half_size_(half_size_of(view.camera)),
       splats_(host(pass.projection.splat)),
       dL_dsplat_(host(pass.dL_dsplat.splat)),
       absolute_(host(pass.dL_dsplat.absolute_mean_px)) {}
 
-Vec2f Observation::of(std::size_t i) const {
+Vec2f DensityStatistics::of(std::size_t i) const {
   if (!is_seen(i)) return {0, 0};
-  return Math<float>::density_observation(absolute_.empty() ? dL_dsplat_[i].mean_px : absolute_[i],
-                                          half_size_);
+  return Math<float>::density_statistic(absolute_.empty() ? dL_dsplat_[i].mean_px : absolute_[i], half_size_);
 }
 
-void ProjectBackward::run(std::size_t begin, std::size_t end, const ParameterGradient& out,
-                          double* camera_sum) const {
+void ProjectBackwardRange::run(std::size_t begin, std::size_t end, const ParameterGradient& out,
+                               double* camera_sum) const {
   auto backward = HWY_DYNAMIC_DISPATCH(project_backward_block);
   GaussianGroups::Padded unused;
   std::size_t at = begin;
@@ -219,8 +219,8 @@ void ProjectBackward::run(std::size_t begin, std::size_t end, const ParameterGra
 }
 
 // A last block that is not full works on padded copies.
-void ProjectBackward::run_last(std::size_t begin, std::size_t count, const ParameterGradient& out,
-                               double* camera_sum) const {
+void ProjectBackwardRange::run_last(std::size_t begin, std::size_t count, const ParameterGradient& out,
+                                    double* camera_sum) const {
   GaussianGroups::Padded inputs, outputs;
   ProjectedSplat splats[kMaxGroup] = {};  // opacity 0: culled
   Splat dL_dsplat[kMaxGroup] = {};
@@ -277,9 +277,9 @@ void CpuBackend::project_backward(const DeviceGaussians& gaussians, const Precom
   for_each_parameter([](int, float*& to, auto& from) { to = floats(from); }, out, sum.gaussians);
   out.color = floats(sum.precomputed.color);
   out.covariance = floats(sum.precomputed.covariance);
-  const ProjectBackward backward(gaussians, precomputed, view, pass);
-  const Observation observation(view, pass);
-  auto observed = host(sum.observed);
+  const ProjectBackwardRange backward(gaussians, precomputed, view, pass);
+  const DensityStatistics density(view, pass);
+  auto view_statistics = host(sum.view_statistics);
   std::vector<double> camera_sums(wanted.camera ? chunk_count * kCameraFields : 0, 0.0);
   const std::size_t grain = sum.is_empty ? 1 : 4;  // adding wants room of its own for every range
   parallel_ranges(chunk_count, grain, [&](std::size_t first, std::size_t last) {
@@ -291,9 +291,9 @@ void CpuBackend::project_backward(const DeviceGaussians& gaussians, const Precom
       backward.run(begin, end, piece ? piece->gradient() : here,
                    wanted.camera ? &camera_sums[chunk * kCameraFields] : nullptr);
       if (piece) piece->add_to(here, end - begin);
-      if (!observed.empty())
+      if (!view_statistics.empty())
         for (std::size_t i = begin; i < end; ++i)
-          observed[i] = sum.is_empty ? observation.of(i) : observed[i] + observation.of(i);
+          view_statistics[i] = sum.is_empty ? density.of(i) : view_statistics[i] + density.of(i);
     }
   });
   sum.is_empty = false;
@@ -305,5 +305,5 @@ void CpuBackend::project_backward(const DeviceGaussians& gaussians, const Precom
   own.clock.lap(Stage::kOptimize);
 }
 
-}  // namespace stipple
+}  // namespace stipple::cpu
 #endif

@@ -2,10 +2,12 @@
 // project_backward_optimize: the two stages in turns, over pieces whose gradients stay in a core's cache.
 #include <array>
 
-#include "stipple/backend/cpu/parameter_step.h"
+#include "stipple/backend/cpu/shared/adam_step.h"
+#include "stipple/backend/cpu/shared/density_statistics.h"
+#include "stipple/backend/cpu/shared/project_backward_range.h"
 #include "stipple/core/parallel.h"
 
-namespace stipple {
+namespace stipple::cpu {
 
 namespace {
 
@@ -23,11 +25,11 @@ void CpuBackend::project_backward_optimize(TrainState& state, const View& view, 
   if (wanted.camera) return Backend::project_backward_optimize(state, view, wanted, options, loss, pass);
   CpuPass& own = cpu_pass(pass);
   if (!own.may_update()) return;
-  const ProjectBackward backward(state.gaussians, {}, view, pass);
-  const Observation observation(view, pass);
+  const ProjectBackwardRange backward(state.gaussians, {}, view, pass);
+  const DensityStatistics density(view, pass);
   const AdamStep adam(state.gaussians, state.moments, options, loss, 1);
   auto statistics = host(state.statistics);
-  const bool observes = wanted.observed && !statistics.empty();
+  const bool wants_statistics = wanted.view_statistics && !statistics.empty();
   const std::size_t count = state.gaussians.size();
   parallel_ranges((count + kPiece - 1) / kPiece, 4, [&](std::size_t first, std::size_t last) {
     PieceGradient g;
@@ -36,12 +38,12 @@ void CpuBackend::project_backward_optimize(TrainState& state, const View& view, 
     for (std::size_t piece = first; piece < last; ++piece) {
       const std::size_t begin = piece * kPiece, end = std::min(count, begin + kPiece);
       backward.run(begin, end, gradient, nullptr);
-      adam.run(begin, end, gradient, [&](std::size_t i) { return observation.is_seen(i); });
-      if (observes)
-        for (std::size_t i = begin; i < end; ++i) statistics[i] = statistics[i] + observation.of(i);
+      adam.run(begin, end, gradient, [&](std::size_t i) { return density.is_seen(i); });
+      if (wants_statistics)
+        for (std::size_t i = begin; i < end; ++i) statistics[i] = statistics[i] + density.of(i);
     }
   });
   own.clock.lap(Stage::kOptimize);
 }
 
-}  // namespace stipple
+}  // namespace stipple::cpu

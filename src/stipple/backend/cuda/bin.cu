@@ -18,9 +18,9 @@
 #include <mutex>
 
 #include "stipple/backend/cuda/cuda_backend.h"
-#include "stipple/backend/cuda/tiles.cuh"
+#include "stipple/backend/cuda/shared/tiles.cuh"
 
-namespace stipple {
+namespace stipple::cuda {
 
 namespace {
 
@@ -67,7 +67,7 @@ template <class Key>
 struct EmitOutput {
   Key* tile;
   std::uint32_t* gaussian;
-  Emissions* emissions;  // or null
+  PairRange* emissions;  // or null
   unsigned gaussian_room, pair_room;
   ViewStatus* status;
 };
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(kThreads) count_up_kernel(std::uint32_t* to, u
 // Where each tile's slots begin and, when emissions were sorted, whose they are.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
-    slots_kernel(const Key* tile, const std::uint32_t* emission, const std::uint32_t* gaussian_from_emission,
+    slots_kernel(const Key* tile, const std::uint32_t* emission, const std::uint32_t* gaussian_from_pair,
                  unsigned capacity, unsigned tile_count, std::uint32_t* slot_begin,
                  std::uint32_t* gaussian_from_slot) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(kThreads)
   for (unsigned t = first_tile; t <= mine; ++t) slot_begin[t] = i;
   if (i + 1 == capacity)
     for (unsigned t = mine + 1; t <= tile_count; ++t) slot_begin[t] = capacity;
-  if (emission && mine < tile_count) gaussian_from_slot[i] = gaussian_from_emission[emission[i]];
+  if (emission && mine < tile_count) gaussian_from_slot[i] = gaussian_from_pair[emission[i]];
 }
 
 // What one call of CUB's wants as scratch.
@@ -195,8 +195,8 @@ void CudaBackend::bin_with_keys(const BinRoom& room, Pass& pass) {
   const auto sort_by_tile = [&](void* scratch, std::size_t& bytes, std::size_t n) {
     return cub::DeviceRadixSort::SortPairs(
         scratch, bytes, tile, sorted_tile, deterministic_ ? emission : gaussian,
-        deterministic_ ? pointer(mine.emission_from_slot) : pointer(out.gaussian_from_slot),
-        static_cast<int>(n), 0, scratch ? tile_bits : kKeyBits, stream());
+        deterministic_ ? pointer(mine.pair_from_slot) : pointer(out.gaussian_from_slot), static_cast<int>(n),
+        0, scratch ? tile_bits : kKeyBits, stream());
   };
   const std::size_t cub_bytes = [&] {
     const std::lock_guard lock(cub_mutex_);
@@ -242,7 +242,7 @@ void CudaBackend::bin_with_keys(const BinRoom& room, Pass& pass) {
   emit_kernel<Key><<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(
       splats, pointer(mine.tile_count), order, first, out.column_count,
       TileRows{out.first_row, out.first_row + out.row_count}, status,
-      EmitOutput<Key>{tile, gaussian, pointer(mine.emissions_from_gaussian), gaussians, pairs, status});
+      EmitOutput<Key>{tile, gaussian, pointer(mine.pairs_from_gaussian), gaussians, pairs, status});
   constexpr unsigned kPadBlocks = 256;
   pad_kernel<Key>
       <<<kPadBlocks, kThreads, 0, stream()>>>(status, pairs, static_cast<Key>(tile_count), tile, gaussian);
@@ -250,7 +250,7 @@ void CudaBackend::bin_with_keys(const BinRoom& room, Pass& pass) {
     count_up_kernel<<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(emission, pairs);
   check(sort_by_tile(scratch, bytes = cub_bytes, pairs), "sort by tile");
   slots_kernel<Key><<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(
-      sorted_tile, pointer(mine.emission_from_slot), gaussian, pairs, tile_count,
+      sorted_tile, pointer(mine.pair_from_slot), gaussian, pairs, tile_count,
       pointer(out.slot_begin_from_tile), pointer(out.gaussian_from_slot));
   check(cudaGetLastError(), "start bin");
 }
@@ -266,11 +266,10 @@ void CudaBackend::bin_into(const View& view, const BinRoom& room, Pass& pass) {
   const std::size_t tile_count = static_cast<std::size_t>(out.column_count) * out.row_count;
   out.slot_begin_from_tile.resize(*this, tile_count + 1);
   out.gaussian_from_slot.resize(*this, room.pairs);
-  mine.emission_from_slot.resize(*this, deterministic_ ? room.pairs : 0);
-  mine.emissions_from_gaussian.resize(*this, deterministic_ ? count : 0);
+  mine.pair_from_slot.resize(*this, deterministic_ ? room.pairs : 0);
+  mine.pairs_from_gaussian.resize(*this, deterministic_ ? count : 0);
   // Those that touch no tile have no emissions.
-  if (deterministic_ && count > 0)
-    fill_zero(*mine.emissions_from_gaussian.memory(), count * sizeof(Emissions));
+  if (deterministic_ && count > 0) fill_zero(*mine.pairs_from_gaussian.memory(), count * sizeof(PairRange));
   if (room.pairs == 0 || count == 0) {
     fill_zero(*out.slot_begin_from_tile.memory(), (tile_count + 1) * sizeof(std::uint32_t));
     return;
@@ -289,4 +288,4 @@ void CudaBackend::bin(const View& view, Pass& pass) {
   mine.events.record(Stage::kBin, stream());
 }
 
-}  // namespace stipple
+}  // namespace stipple::cuda

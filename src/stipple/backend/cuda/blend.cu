@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "stipple/backend/cuda/cuda_backend.h"
-#include "stipple/backend/cuda/pixel.cuh"
+#include "stipple/backend/cuda/shared/pixel_patch.cuh"
 
-namespace stipple {
+namespace stipple::cuda {
 
 namespace {
 
@@ -237,4 +237,4 @@ void CudaBackend::blend_channels(const View& view, const Channels& channels, Pas
   own(pass).events.record(Stage::kBlend, stream());
 }
 
-}  // namespace stipple
+}  // namespace stipple::cuda

@@ -15,12 +15,12 @@
 // The sums are added to the Gaussian's in memory, in the order in which warps get there; or, where the same
 // bits are wanted every time, the block adds up its warps, the sums of a (splat, tile) pair go to the pair's
 // own place, its emission, and every Gaussian then adds up its own run of them in a fixed order.
-#include "stipple/backend/cuda/backward_tables.cuh"
 #include "stipple/backend/cuda/cuda_backend.h"
-#include "stipple/backend/cuda/pixel.cuh"
-#include "stipple/backend/cuda/sum_pairs.cuh"
+#include "stipple/backend/cuda/shared/backward_tables.cuh"
+#include "stipple/backend/cuda/shared/pixel_patch.cuh"
+#include "stipple/backend/cuda/shared/sum_pairs.cuh"
 
-namespace stipple {
+namespace stipple::cuda {
 
 namespace {
 
@@ -29,7 +29,7 @@ constexpr std::uint32_t kFirstStamp = 0x7f800001, kLastStamp = 0x7fbfffff;
 
 struct BackwardInput {
   const ProjectedSplat* splats;
-  const std::uint32_t *gaussian_from_slot, *emission_from_slot, *slot_begin, *slot_end;
+  const std::uint32_t *gaussian_from_slot, *pair_from_slot, *slot_begin, *slot_end;
   const Chunk* chunks;
   const float* checkpoint;
   BackwardSource source;
@@ -249,7 +249,7 @@ __global__ void __launch_bounds__(kTileThreads, 4)
     for (unsigned k = threadIdx.x; k < count; k += kTileThreads) {
       const std::uint32_t gaussian = in.gaussian_from_slot[batch + k];
       shared.staged[k] = stage<K::kGiven>(in.splats, in.source.channels, gaussian, in.log2_alpha_max);
-      shared.place[k] = K::kFixedOrder ? in.emission_from_slot[batch + k] : gaussian;
+      shared.place[k] = K::kFixedOrder ? in.pair_from_slot[batch + k] : gaussian;
     }
     __syncthreads();
     replay_batch<K>(shared, count, patch, in_patch, in.log2_alpha_max, factors, state, out, in.status);
@@ -293,7 +293,7 @@ template <class K>
 void write_gradients(CudaPass& pass, const Projection& projection, SplatGradient& out, cudaStream_t stream) {
   const std::size_t count = projection.splat.size();
   sum_kernel<K><<<blocks_for(count, kSumThreads), kSumThreads, 0, stream>>>(
-      pointer(projection.splat), pointer(pass.emissions_from_gaussian), static_cast<unsigned>(count),
+      pointer(projection.splat), pointer(pass.pairs_from_gaussian), static_cast<unsigned>(count),
       pointer(pass.sums), pass.sums_stamp, pointer(out.splat), pointer(out.absolute_mean_px),
       pass.view_status());
 }
@@ -344,7 +344,7 @@ void CudaBackend::sum_gradients(const View& view, const BackwardSource& source, 
   }
   const BackwardInput in{pointer(pass.projection.splat),
                          pointer(bins.gaussian_from_slot),
-                         pointer(mine.emission_from_slot),
+                         pointer(mine.pair_from_slot),
                          pointer(bins.slot_begin_from_tile),
                          pointer(chunks.slot_end_from_tile),
                          pointer(chunks.chunks),
@@ -460,4 +460,4 @@ void CudaBackend::blend_channels_backward(const View& view, const Channels& chan
   mine.events.record(Stage::kBlendBackward, stream());
 }
 
-}  // namespace stipple
+}  // namespace stipple::cuda

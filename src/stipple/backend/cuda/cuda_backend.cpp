@@ -5,7 +5,7 @@
 
 #include "stipple/backend/cuda/make_cuda_backend.h"
 
-namespace stipple {
+namespace stipple::cuda {
 
 namespace {
 
@@ -107,4 +107,4 @@ std::string why_cuda_is_unusable() {
   return fmt::format("no CUDA device: {}", cudaGetErrorString(status));
 }
 
-}  // namespace stipple
+}  // namespace stipple::cuda

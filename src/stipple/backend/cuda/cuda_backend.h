@@ -8,9 +8,9 @@
 
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/cuda_pass.h"
-#include "stipple/backend/cuda/device_memory.h"
+#include "stipple/backend/cuda/runtime/device_memory.h"
 
-namespace stipple {
+namespace stipple::cuda {
 
 // What blend draws, and where: the splats' colours and depths into the frame, or four further channels of
 // every Gaussian into planes of their own.
@@ -108,4 +108,4 @@ class CudaBackend : public Backend, public MemoryBorrower {
   } cub_;
 };
 
-}  // namespace stipple
+}  // namespace stipple::cuda

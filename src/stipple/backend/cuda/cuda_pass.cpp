@@ -10,7 +10,7 @@
 
 #include "stipple/backend/cuda/cuda_backend.h"
 
-namespace stipple {
+namespace stipple::cuda {
 
 namespace {
 
@@ -119,8 +119,8 @@ Pass CudaBackend::copy_of(const Pass& from) {
   CudaPass& mine = own(to);
   mine.tile_count = theirs.tile_count.copy(*this);
   mine.depth_key = theirs.depth_key.copy(*this);
-  mine.emission_from_slot = theirs.emission_from_slot.copy(*this);
-  mine.emissions_from_gaussian = theirs.emissions_from_gaussian.copy(*this);
+  mine.pair_from_slot = theirs.pair_from_slot.copy(*this);
+  mine.pairs_from_gaussian = theirs.pairs_from_gaussian.copy(*this);
   mine.chunks = {theirs.chunks.chunks.copy(*this), theirs.chunks.checkpoint.copy(*this),
                  theirs.chunks.slot_end_from_tile.copy(*this)};
   mine.status = theirs.status.copy(*this);
@@ -146,4 +146,4 @@ std::size_t CudaBackend::pass_bytes(std::size_t gaussians, std::size_t pixels) c
          pixels * kPixelBytes;
 }
 
-}  // namespace stipple
+}  // namespace stipple::cuda

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "stipple/backend/backend.h"
-#include "stipple/backend/cuda/device_memory.h"
-#include "stipple/backend/cuda/stage_events.h"
+#include "stipple/backend/cuda/runtime/device_memory.h"
+#include "stipple/backend/cuda/runtime/stage_events.h"
 
-namespace stipple {
+namespace stipple::cuda {
 
 // What kernels tell each other of a view and, at the end of the pass, the host.
 struct ViewStatus {
@@ -48,8 +48,8 @@ struct CudaPass : PassScratch {
   DeviceArray<std::uint32_t> tile_count, depth_key;
 
   // bin -> blend_backward; empty unless the order of sums is fixed
-  DeviceArray<std::uint32_t> emission_from_slot;
-  DeviceArray<Emissions> emissions_from_gaussian;
+  DeviceArray<std::uint32_t> pair_from_slot;
+  DeviceArray<PairRange> pairs_from_gaussian;
 
   ChunkList chunks;          // the frame's; there are as many as its status says
   bool has_blended = false;  // the view, so that its status counts chunks already
@@ -84,4 +84,4 @@ struct CudaPass : PassScratch {
   bool keeps_scratch() const { return !view_ids.empty() && view_ids.back() != kNoView; }
 };
 
-}  // namespace stipple
+}  // namespace stipple::cuda

@@ -5,9 +5,9 @@
 #include <cassert>
 
 #include "stipple/backend/cuda/cuda_backend.h"
-#include "stipple/backend/cuda/kernel.cuh"
+#include "stipple/backend/cuda/shared/kernel.cuh"
 
-namespace stipple {
+namespace stipple::cuda {
 
 namespace {
 
@@ -49,4 +49,4 @@ void CudaBackend::gather(const Memory& from, const DeviceArray<std::uint32_t>& r
   check(cudaGetLastError(), "start gather");
 }
 
-}  // namespace stipple
+}  // namespace stipple::cuda

@@ -13,9 +13,9 @@
 #include <algorithm>
 
 #include "stipple/backend/cuda/cuda_backend.h"
-#include "stipple/backend/cuda/kernel.cuh"
+#include "stipple/backend/cuda/shared/kernel.cuh"
 
-namespace stipple {
+namespace stipple::cuda {
 
 namespace {
 
@@ -298,4 +298,4 @@ void CudaBackend::loss(const LossTarget& target, const LossOptions& options, Pas
   mine.events.record(Stage::kLoss, stream());
 }
 
-}  // namespace stipple
+}  // namespace stipple::cuda

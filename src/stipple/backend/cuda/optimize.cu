@@ -2,10 +2,10 @@
 // optimize: one Adam step of every parameter (math/adam.glsl), a thread a number, one array after the other.
 #include <algorithm>
 
-#include "stipple/backend/cuda/adam.cuh"
 #include "stipple/backend/cuda/cuda_backend.h"
+#include "stipple/backend/cuda/shared/adam.cuh"
 
-namespace stipple {
+namespace stipple::cuda {
 
 namespace {
 
@@ -15,10 +15,10 @@ template <Penalty kPenalty>
 __global__ void __launch_bounds__(kThreads)
     adam_kernel(AdamArrays arrays, const float* gradient, std::size_t count, unsigned per_gaussian,
                 unsigned base_floats, float base_rate, float rest_rate, float penalty, AdamSettings settings,
-                const Vec2f* observed, const ViewStatus* status, int view_count) {
+                const Vec2f* view_statistics, const ViewStatus* status, int view_count) {
   const std::size_t at = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
   if (at >= count || !may_update(status, view_count)) return;
-  if (settings.visible_only && !(observed[at / per_gaussian].y > 0)) return;
+  if (settings.visible_only && !(view_statistics[at / per_gaussian].y > 0)) return;
   const float value = arrays.value[at];
   float g = gradient[at];
   if (kPenalty == Penalty::kOpacity) g = g + M::opacity_penalty_vjp(value, penalty);
@@ -27,10 +27,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    add_observed_kernel(const Vec2f* observed, std::size_t count, const ViewStatus* status, int view_count,
-                        Vec2f* statistics) {
+    add_statistics_kernel(const Vec2f* view_statistics, std::size_t count, const ViewStatus* status,
+                          int view_count, Vec2f* statistics) {
   const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i < count && may_update(status, view_count)) statistics[i] = statistics[i] + observed[i];
+  if (i < count && may_update(status, view_count)) statistics[i] = statistics[i] + view_statistics[i];
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ void CudaBackend::optimize(TrainState& state, const GradientSum& sum, const Adam
     kernel<<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
         arrays, reinterpret_cast<const float*>(pointer(gradient)), count,
         static_cast<unsigned>(elements) * static_cast<unsigned>(floats), static_cast<unsigned>(floats),
-        rule.rate, rule.rest_rate, rule.penalty_weight, s, pointer(sum.observed), pointer(mine.status),
+        rule.rate, rule.rest_rate, rule.penalty_weight, s, pointer(sum.view_statistics), pointer(mine.status),
         view_count);
   };
   StepArrays arrays = step_arrays(state);
@@ -67,11 +67,12 @@ void CudaBackend::optimize(TrainState& state, const GradientSum& sum, const Adam
         }
       },
       sum.gaussians, arrays, s.of);
-  if (!sum.observed.empty() && !state.statistics.empty())
-    add_observed_kernel<<<blocks_for(gaussian_count, kThreads), kThreads, 0, stream()>>>(
-        pointer(sum.observed), gaussian_count, pointer(mine.status), view_count, pointer(state.statistics));
+  if (!sum.view_statistics.empty() && !state.statistics.empty())
+    add_statistics_kernel<<<blocks_for(gaussian_count, kThreads), kThreads, 0, stream()>>>(
+        pointer(sum.view_statistics), gaussian_count, pointer(mine.status), view_count,
+        pointer(state.statistics));
   check(cudaGetLastError(), "start optimize");
   mine.events.record(Stage::kOptimize, stream());
 }
 
-}  // namespace stipple
+}  // namespace stipple::cuda

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // perturb: noise that lets faint Gaussians wander. Kheradmand et al., "3D Gaussian Splatting as Markov Chain
 // Monte Carlo", 2024.
-#include "stipple/backend/cuda/adam.cuh"
 #include "stipple/backend/cuda/cuda_backend.h"
-#include "stipple/backend/cuda/kernel.cuh"
+#include "stipple/backend/cuda/shared/adam.cuh"
+#include "stipple/backend/cuda/shared/kernel.cuh"
 
-namespace stipple {
+namespace stipple::cuda {
 
 namespace {
 
@@ -34,4 +34,4 @@ void CudaBackend::perturb(DeviceGaussians& g, float amount, std::uint64_t seed, 
   mine.events.record(Stage::kOptimize, stream());
 }
 
-}  // namespace stipple
+}  // namespace stipple::cuda

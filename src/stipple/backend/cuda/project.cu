@@ -2,11 +2,11 @@
 // project: every Gaussian to a splat on the screen, or to opacity 0; one thread each. What is culled early
 // costs no coefficients.
 #include "stipple/backend/cuda/cuda_backend.h"
-#include "stipple/backend/cuda/gaussian.cuh"
-#include "stipple/backend/cuda/tiles.cuh"
+#include "stipple/backend/cuda/shared/gaussian.cuh"
+#include "stipple/backend/cuda/shared/tiles.cuh"
 #include "stipple/backend/render_settings.h"
 
-namespace stipple {
+namespace stipple::cuda {
 
 namespace {
 
@@ -115,4 +115,4 @@ void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& p
   mine.events.record(Stage::kProject, stream());
 }
 
-}  // namespace stipple
+}  // namespace stipple::cuda

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "stipple/backend/cuda/cuda_backend.h"
-#include "stipple/backend/cuda/gaussian_backward.cuh"
+#include "stipple/backend/cuda/shared/gaussian_backward.cuh"
 #include "stipple/backend/render_settings.h"
 
-namespace stipple {
+namespace stipple::cuda {
 
 namespace {
 
@@ -16,9 +16,9 @@ constexpr int kThreads = 128;
 struct GradientPointers : GaussianArrays<Pointer> {
   Vec3f* color;
   PackedCovariance* covariance;
-  Vec2f* observed;  // or null
-  double* camera;   // kCameraFields a block, or null
-  bool adds;        // to what the arrays hold
+  Vec2f* view_statistics;  // or null
+  double* camera;          // kCameraFields a block, or null
+  bool adds;               // to what the arrays hold
 };
 
 __device__ PackedCovariance sum_of(const PackedCovariance& a, const PackedCovariance& b) {
@@ -97,11 +97,11 @@ __global__ void __launch_bounds__(kThreads)
   }
   if (i < g.count) {
     store(d.stored, d.color, i, out);
-    if (out.observed) {
-      Vec2f sum = out.adds ? out.observed[i] : Vec2f(0, 0);
+    if (out.view_statistics) {
+      Vec2f sum = out.adds ? out.view_statistics[i] : Vec2f(0, 0);
       if (is_drawn)
-        sum = sum + M::density_observation(absolute ? absolute[i] : dL_dsplat[i].mean_px, half_size);
-      out.observed[i] = sum;
+        sum = sum + M::density_statistic(absolute ? absolute[i] : dL_dsplat[i].mean_px, half_size);
+      out.view_statistics[i] = sum;
     }
   }
   if (out.camera) add_camera(dL_dcamera, out.camera + std::size_t{blockIdx.x} * kCameraFields);
@@ -139,7 +139,7 @@ void CudaBackend::project_backward(const DeviceGaussians& gaussians, const Preco
   for_each_parameter([](int, auto& to, auto& from) { to = pointer(from); }, out, sum.gaussians);
   out.color = pointer(sum.precomputed.color);
   out.covariance = pointer(sum.precomputed.covariance);
-  out.observed = pointer(sum.observed);
+  out.view_statistics = pointer(sum.view_statistics);
   out.camera = pointer(mine.camera_sums);
   out.adds = adds;
   with_degree(gaussians.sh_degree, [&](auto degree) {
@@ -155,4 +155,4 @@ void CudaBackend::project_backward(const DeviceGaussians& gaussians, const Preco
   mine.events.record(Stage::kOptimize, stream());
 }
 
-}  // namespace stipple
+}  // namespace stipple::cuda

@@ -2,13 +2,13 @@
 // project_backward and optimize in one: the gradients of the parameters never leave the multiprocessor. A
 // warp has 32 Gaussians; rows of coefficients, means and scales are streamed by whole warps, so that every
 // byte is moved once, in order.
-#include "stipple/backend/cuda/adam.cuh"
 #include "stipple/backend/cuda/cuda_backend.h"
-#include "stipple/backend/cuda/gaussian_backward.cuh"
-#include "stipple/backend/cuda/splat_sums.cuh"
+#include "stipple/backend/cuda/shared/adam.cuh"
+#include "stipple/backend/cuda/shared/gaussian_backward.cuh"
+#include "stipple/backend/cuda/shared/splat_sums.cuh"
 #include "stipple/backend/render_settings.h"
 
-namespace stipple {
+namespace stipple::cuda {
 
 namespace {
 
@@ -16,11 +16,11 @@ constexpr int kThreads = 128;
 
 struct TakenGradient {
   Splat splat;
-  Vec2f observed;  // of the mean, as density control wants it
+  Vec2f view_statistics;  // of the mean, as density control wants it
 };
 
 // What density control is told, or nothing.
-struct Observation {
+struct DensityStatistics {
   Vec2f* sum;
   Vec2f half_size;
 };
@@ -28,7 +28,7 @@ struct Observation {
 // Where a splat's gradient comes from: as blend_backward leaves it ...
 struct StoredGradients {
   const Splat* splat;
-  const Vec2f* absolute;  // or null: the plain gradient is observed
+  const Vec2f* absolute;  // or null: the plain gradient is view_statistics
 
   __device__ TakenGradient load(unsigned i) const {
     const Splat dL = load_splat_gradient(splat, i);
@@ -143,7 +143,7 @@ template <int kDegree, class Gradients>
 __global__ void __launch_bounds__(kThreads, 4)
     project_backward_optimize_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings,
                                      const ProjectedSplat* splats, Gradients gradients, StepArrays arrays,
-                                     AdamSettings adam, Observation observation, const ViewStatus* status) {
+                                     AdamSettings adam, DensityStatistics density, const ViewStatus* status) {
   __shared__ WarpScratch<kDegree> all_scratch[kThreads / kWarp];
   WarpScratch<kDegree>& scratch = all_scratch[threadIdx.x / kWarp];
   const bool may_change = may_update(status, 1);
@@ -169,9 +169,8 @@ __global__ void __launch_bounds__(kThreads, 4)
       d = gaussian_backward<kDegree>(g, gaussian, camera, settings, seen, taken.splat, scratch.rows, basis,
                                      nullptr);
       gradients.clear(i);
-      if (observation.sum && may_change)
-        observation.sum[i] =
-            observation.sum[i] + M::density_observation(taken.observed, observation.half_size);
+      if (density.sum && may_change)
+        density.sum[i] = density.sum[i] + M::density_statistic(taken.view_statistics, density.half_size);
     }
   }
   if (!may_change) return;
@@ -220,13 +219,13 @@ void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
   DeviceGaussians& g = state.gaussians;
   const std::size_t count = g.size();
   if (count == 0) return;
-  const Observation observation{wanted.observed ? pointer(state.statistics) : nullptr,
-                                half_size_of(view.camera)};
+  const DensityStatistics density{wanted.view_statistics ? pointer(state.statistics) : nullptr,
+                                  half_size_of(view.camera)};
   const ProjectedSplat* splats = pointer(pass.projection.splat);
   const auto run = [&](auto degree, auto gradients) {
     project_backward_optimize_kernel<degree()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
         pointers(g, {}), pinhole(view.camera), render_settings(view.options), splats, gradients,
-        step_arrays(state), adam_settings(options, loss, count, 1), observation, mine.view_status());
+        step_arrays(state), adam_settings(options, loss, count, 1), density, mine.view_status());
   };
   with_degree(g.sh_degree, [&](auto degree) {
     if (!mine.sums_are_pending)
@@ -241,4 +240,4 @@ void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
   mine.events.record(Stage::kOptimize, stream());
 }
 
-}  // namespace stipple
+}  // namespace stipple::cuda

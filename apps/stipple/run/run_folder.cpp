@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stipple/run/run_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "apps/stipple/options/train_flags.h"
+#include "stipple/core/error.h"
+#include "stipple/io/input_file.h"
+
+namespace stipple {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using nlohmann::json;
+
+std::string read_text(const fs::path& path) {
+  InputFile file(path);
+  const std::span<const std::byte> bytes = file.take_rest();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Null when the text is anything but one whole object.
+json parse_object(std::string_view text) {
+  json parsed = json::parse(text.begin(), text.end(), nullptr, false);
+  return parsed.is_object() ? parsed : json();
+}
+
+json load_object(const fs::path& path) {
+  json object = parse_object(read_text(path));
+  if (object.is_null())
+    throw Error(fmt::format("{}: it is not a whole JSON object; train again to replace it", path.string()));
+  return object;
+}
+
+// A value of the wrong type is as good as none: the file may be from another version.
+template <class T>
+T value_or(const json& object, const char* field, T otherwise) {
+  const auto found = object.find(field);
+  if (found == object.end()) return otherwise;
+  try {
+    return found->get<T>();
+  } catch (const json::exception&) {
+    return otherwise;
+  }
+}
+
+json object_in(const json& object, const char* field) { return value_or(object, field, json::object()); }
+
+// A number of things; what could be none is unknown, so that it may be turned into an integer.
+double count_in(const json& object, const char* field) {
+  const double value = value_or(object, field, kUnknown);
+  return 0 <= value && value < 1e15 ? value : kUnknown;
+}
+
+RunPoint point_of(const json& object) {
+  RunPoint point;
+  point.step = count_in(object, "step");
+  point.seconds = value_or(object, "seconds", kUnknown);
+  point.gaussians = count_in(object, "gaussians");
+  point.psnr = value_or(object, "psnr", kUnknown);
+  point.ssim = value_or(object, "ssim", kUnknown);
+  return point;
+}
+
+}  // namespace
+
+void check_run_folder(const fs::path& folder) {
+  if (!fs::is_directory(folder))
+    throw Error(fmt::format("{}: no such folder; give one that stipple train has written", folder.string()));
+}
+
+RunRecord load_run_record(const fs::path& folder) {
+  const fs::path file = folder / "options.json";
+  const json object = load_object(file);
+  const json train = object_in(object, "train");
+  RunRecord options;
+  options.scene = value_or(object, "scene", std::string());
+  if (options.scene.empty())
+    throw Error(fmt::format("{}: it names no scene; stipple train did not write it", file.string()));
+  scene_options_from_json(object_in(object, "scene_options"), file.string(), options.scene_options);
+  render_options_from_json(train, file.string(), options.render);
+  options.held_out_tests = value_or(train, "eval", false);
+  return options;
+}
+
+RunLog load_run_log(const fs::path& folder) {
+  RunLog log;
+  const fs::path file = folder / "log.jsonl";
+  if (!fs::exists(file)) return log;
+  const std::string text = read_text(file);
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.empty()) continue;
+    const RunPoint point = point_of(parse_object(line));
+    if (std::isnan(point.step))
+      ++log.bad_line_count;
+    else
+      log.points.push_back(point);
+  }
+  return log;
+}
+
+RunMetrics load_run_metrics(const fs::path& folder) {
+  RunMetrics metrics;
+  const fs::path file = folder / "metrics.json";
+  if (!fs::exists(file)) return metrics;
+  const json object = load_object(file);
+  metrics.end = point_of(object);
+  metrics.end.step = count_in(object, "steps");
+  metrics.peak_memory_bytes = count_in(object, "peak_memory_bytes");
+  for (const json& evaluation : value_or(object, "evaluations", json::array()))
+    metrics.evaluations.push_back(point_of(evaluation));
+  return metrics;
+}
+
+}  // namespace stipple

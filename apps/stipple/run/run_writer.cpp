@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stipple/run/run_writer.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include "apps/stipple/options/train_flags.h"
+#include "apps/stipple/run/memory_use.h"
+#include "stipple/core/error.h"
+#include "stipple/core/parallel.h"
+#include "stipple/io/output_file.h"
+
+namespace stipple {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+void save(const fs::path& path, const ordered_json& content) {
+  OutputFile file(path);
+  // Names may hold bytes that are no UTF-8.
+  file.write(content.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  file.commit();
+}
+
+std::string machine() {
+  utsname name{};
+  uname(&name);
+  return fmt::format("{} {} {}, {} threads", name.sysname, name.release, name.machine, thread_count());
+}
+
+ordered_json number_or_null(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json();
+}
+
+}  // namespace
+
+void RunWriter::save_options(const RunOptions& settings, const fs::path& scene,
+                             const Backend& backend) const {
+  ordered_json out;
+  out["version"] = STIPPLE_VERSION;
+  out["backend"] = std::string(backend.name());
+  out["machine"] = fmt::format("{}; {}", machine(), backend.description());
+  out["scene"] = fs::absolute(scene).lexically_normal().string();
+  out["scene_options"] = scene_options_to_json(settings.scene);
+  out["train"] = run_options_to_json(settings);
+  save(folder_ / "options.json", out);
+}
+
+void RunWriter::resume_at(int step) {
+  std::ifstream old(folder_ / "log.jsonl");
+  std::string kept;
+  for (std::string line; std::getline(old, line);) {
+    const json parsed = json::parse(line, nullptr, false);
+    if (!parsed.is_object() || !parsed.contains("step") || parsed["step"] > step) continue;
+    kept += line + "\n";
+    seconds_ = parsed.value("seconds", seconds_);
+  }
+  old.close();
+  OutputFile file(folder_ / "log.jsonl");
+  file.write(kept);
+  file.commit();
+  std::ifstream metrics(folder_ / "metrics.json");
+  const ordered_json parsed = ordered_json::parse(metrics, nullptr, false);
+  if (!parsed.is_object() || !parsed.contains("evaluations")) return;
+  for (const ordered_json& e : parsed["evaluations"])
+    if (e.value("step", 0) <= step) evaluations_.push_back(e);
+}
+
+void RunWriter::add(const StepReport& report, double seconds) {
+  seconds_ += seconds;
+  last_ = report;
+  if (!report.was_skipped) {
+    ++summed_;
+    loss_ += static_cast<double>(report.loss);
+    psnr_ += report.psnr;
+    for (std::size_t i = 0; i < ms_.size(); ++i) ms_[i] += report.ms[i];
+  }
+  if (report.step % kLogEvery == 0) write_line();
+}
+
+void RunWriter::write_line() {
+  if (summed_ == 0) return;
+  ordered_json line;
+  line["step"] = last_.step;
+  line["seconds"] = seconds_;
+  line["loss"] = loss_ / summed_;
+  line["psnr"] = psnr_ / summed_;
+  line["gaussians"] = last_.gaussian_count;
+  for (std::size_t i = 0; i < ms_.size(); ++i) line["ms"][kStageNames[i]] = ms_[i] / summed_;
+  if (!log_.is_open()) log_.open(folder_ / "log.jsonl", std::ios::app);
+  log_ << line.dump() << std::endl;
+  if (!log_) throw Error(fmt::format("cannot write {}; is the disk full?", (folder_ / "log.jsonl").string()));
+  summed_ = 0;
+  loss_ = psnr_ = 0;
+  ms_ = {};
+}
+
+void RunWriter::add(const Evaluation& evaluation, int step, std::size_t gaussian_count) {
+  ordered_json e;
+  e["step"] = step;
+  e["seconds"] = seconds_;
+  e["gaussians"] = gaussian_count;
+  e["psnr"] = number_or_null(evaluation.psnr);
+  e["ssim"] = number_or_null(evaluation.ssim);
+  e["views"] = ordered_json::array();
+  for (const ViewScore& v : evaluation.views) {
+    ordered_json view;
+    view["name"] = v.name;
+    view["psnr"] = number_or_null(v.psnr);
+    view["ssim"] = number_or_null(v.ssim);
+    e["views"].push_back(std::move(view));
+  }
+  evaluations_.push_back(std::move(e));
+}
+
+void RunWriter::save_metrics(int step, std::size_t gaussian_count, const Backend& backend) const {
+  ordered_json out;
+  out["steps"] = step;
+  out["gaussians"] = gaussian_count;
+  out["seconds"] = seconds_;
+  out["peak_memory_bytes"] = peak_memory_bytes();
+  out["peak_device_bytes"] = backend.peak_used_bytes();
+  out["evaluations"] = evaluations_;
+  save(folder_ / "metrics.json", out);
+}
+
+}  // namespace stipple

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Values as people read them.
+#include <cstddef>
+#include <string>
+
+namespace stipple {
+
+std::string format_bytes(std::size_t bytes);  // 72 MiB
+
+std::string format_duration(double seconds);  // 4.2 s, 1:05, 2:03:04
+
+// A number for people: "-" when it is not known.
+std::string format_number(double value, int digits);
+
+}  // namespace stipple

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// One group of Gaussians out of memory, shared by project and project_backward, once for every vector width.
+#if defined(STIPPLE_GAUSSIAN_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef STIPPLE_GAUSSIAN_INL_H_
+#undef STIPPLE_GAUSSIAN_INL_H_
+#else
+#define STIPPLE_GAUSSIAN_INL_H_
+#endif
+
+#include "stipple/backend/cpu/shared/gaussian_group.h"
+#include "stipple/backend/cpu/shared/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace stipple::cpu {
+namespace HWY_NAMESPACE {
+
+using ML = Math<Lanes>;
+
+HWY_INLINE ML::GaussianForm form_of(const GaussianGroup& g) {
+  return {g.covariance != nullptr, g.is_activated};
+}
+
+// Lanes [first, first + kLanes) of a group.
+HWY_INLINE ML::StoredGaussian load_gaussians(const GaussianGroup& g, int first) {
+  ML::StoredGaussian r;
+  r.mean = load3(g.mean + 3 * first);
+  r.logit_opacity = load(g.logit_opacity + first);
+  if (g.covariance) {
+    alignas(64) float column[6][kLanes];
+    for (int lane = 0; lane < kLanes; ++lane)
+      for (int k = 0; k < 6; ++k) column[k][lane] = g.covariance[6 * (first + lane) + k];
+    r.covariance = {load(column[0]), load(column[1]), load(column[2]),
+                    load(column[3]), load(column[4]), load(column[5])};
+  } else {
+    r.log_scale = load3(g.log_scale + 3 * first);
+    r.rotation = load4(g.rotation + 4 * first);
+  }
+  return r;
+}
+
+struct alignas(64) BasisTable {
+  float b[kMaxGroup][16];  // [lane][k]
+};
+
+// The harmonics' basis for each lane, turned to be read lane by lane.
+HWY_INLINE void store_basis(const ML::HarmonicBasis& basis, int count, BasisTable& table) {
+  Lanes columns[16];
+  for (int k = 0; k < 16; ++k) columns[k] = k < count ? basis.b[k] : Lanes(0);
+  store_transposed(columns, table.b[0]);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace stipple::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Gaussians are projected, forward and backward, a vector of them at a time: a group. The last group of a
+// scene is copied to a padded place first, so that the kernels always see a whole one.
+#include <cstddef>
+
+#include "stipple/backend/cpu/cpu_backend.h"
+
+namespace stipple::cpu {
+
+constexpr int kMaxGroup = 16;  // the widest vector's lanes; groups of any width divide it
+
+// One group's inputs, consecutive in memory. Null where there is none.
+struct GaussianGroup {
+  const float *mean, *log_scale, *rotation, *logit_opacity, *sh, *color, *covariance;
+  int sh_degree;
+  std::size_t sh_count;
+  bool is_activated;  // as in Precomputed
+};
+
+class GaussianGroups {
+ public:
+  GaussianGroups(const DeviceGaussians& g, const Precomputed& precomputed)
+      : count_(g.size()),
+        all_{floats(g.mean),
+             floats(g.log_scale),
+             floats(g.rotation),
+             floats(g.logit_opacity),
+             floats(g.sh),
+             floats(precomputed.color),
+             floats(precomputed.covariance),
+             g.sh_degree,
+             static_cast<std::size_t>(g.sh_count()),
+             precomputed.is_activated} {}
+
+  std::size_t size() const { return count_; }
+  int sh_degree() const { return all_.sh_degree; }
+  std::size_t sh_count() const { return all_.sh_count; }
+
+  // The block of kMaxGroup Gaussians from `first` on; `padded` holds it when there are fewer.
+  struct Padded {
+    float mean[3 * kMaxGroup], log_scale[3 * kMaxGroup], rotation[4 * kMaxGroup], logit_opacity[kMaxGroup],
+        sh[48 * kMaxGroup], color[3 * kMaxGroup], covariance[6 * kMaxGroup];
+  };
+  GaussianGroup block(std::size_t first, Padded& padded) const;
+
+ private:
+  template <class T>
+  static const float* floats(const DeviceArray<T>& array) {
+    return array.empty() ? nullptr : reinterpret_cast<const float*>(host(array).data());
+  }
+  std::size_t count_;
+  GaussianGroup all_;
+};
+
+}  // namespace stipple::cpu

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+
+#include "stipple/core/gaussians.h"
+
+namespace stipple::cpu {
+
+// Where the gradients of a range of Gaussians are, as plain floats; null where there are none.
+struct ParameterGradient : GaussianArrays<FloatPointer> {
+  float *color = nullptr, *covariance = nullptr;
+
+  ParameterGradient from(std::size_t gaussian) const;  // without those before it
+};
+
+// Calls f(floats per Gaussian, that field of each argument ...) for every field, given colours and
+// covariances included.
+template <class F, class First, class... Rest>
+void for_each_gradient(F f, First& first, Rest&... rest) {
+  GaussianArrays<Element> elements;
+  elements.sh_degree = first.sh_degree;
+  for_each_parameter(
+      [&](int per_gaussian, auto element, auto&... field) {
+        f(static_cast<std::size_t>(per_gaussian) * element.kFloats, field...);
+      },
+      elements, first, rest...);
+  f(std::size_t{3}, first.color, rest.color...);
+  f(std::size_t{6}, first.covariance, rest.covariance...);
+}
+
+}  // namespace stipple::cpu

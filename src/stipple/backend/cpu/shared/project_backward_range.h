@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// project_backward over a range of Gaussians. The stage runs it over the whole scene;
+// project_backward_optimize alternates it with AdamStep over ranges small enough that the gradients never
+// leave a core's cache.
+#include <cstddef>
+#include <span>
+
+#include "stipple/backend/cpu/shared/gaussian_group.h"
+#include "stipple/backend/cpu/shared/parameter_gradient.h"
+
+namespace stipple::cpu {
+
+class ProjectBackwardRange {
+ public:
+  ProjectBackwardRange(const DeviceGaussians&, const Precomputed&, const View&, const Pass&);
+
+  // Gaussians [begin, end), begin a multiple of kMaxGroup; out[0] is that of `begin`. camera_sum may be null,
+  // or has kCameraFields sums to add to.
+  void run(std::size_t begin, std::size_t end, const ParameterGradient& out, double* camera_sum) const;
+
+ private:
+  void run_last(std::size_t begin, std::size_t count, const ParameterGradient& out, double* camera_sum) const;
+
+  GaussianGroups groups_;
+  Math<float>::Pinhole camera_;
+  Math<float>::RenderSettings settings_;
+  std::span<const ProjectedSplat> splats_;
+  std::span<const Splat> dL_dsplat_;
+};
+
+}  // namespace stipple::cpu

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/backend/cuda/runtime/device_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+
+namespace stipple::cuda {
+
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+}  // namespace
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // so that the next call does not report it again
+  throw Error(fmt::format("CUDA failed to {}: {}", what, cudaGetErrorString(status)));
+}
+
+DeviceGuard::DeviceGuard(const CudaContext& context) : DeviceGuard(context.device()) {}
+
+DeviceGuard::DeviceGuard(int device) : device_(device) {
+  check(cudaGetDevice(&before_), "ask for the device");
+  if (before_ != device_) check(cudaSetDevice(device_), "choose the device");
+}
+
+DeviceGuard::DeviceGuard(int device, std::nothrow_t) noexcept : device_(device), before_(device) {
+  int before = device;
+  if (cudaGetDevice(&before) == cudaSuccess && before != device && cudaSetDevice(device) == cudaSuccess)
+    before_ = before;
+}
+
+DeviceGuard::~DeviceGuard() {
+  if (before_ != device_) cudaSetDevice(before_);
+}
+
+CudaContext::CudaContext(int device, std::size_t max_bytes) : device_(device), max_bytes_(max_bytes) {
+  const DeviceGuard guard(device);
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream");
+  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "make an event");
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = device;
+  check(cudaMemPoolCreate(&pool_, &properties), "make a memory pool");
+  // What is freed stays in the pool, for the arrays of the next step or refinement.
+  std::uint64_t keep = UINT64_MAX;
+  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "set up the memory pool");
+}
+
+CudaContext::~CudaContext() {
+  const DeviceGuard guard(device_, std::nothrow);
+  cudaStreamSynchronize(stream_);
+  for (const Pinned& block : pinned_) cudaFreeHost(block.data);
+  cudaEventDestroy(event_);
+  cudaStreamDestroy(stream_);
+  cudaMemPoolDestroy(pool_);
+}
+
+void* CudaContext::allocate(std::size_t bytes) {
+  const DeviceGuard guard(device_);
+  const auto fail = [&](const char* why) {
+    throw OutOfMemory(fmt::format("the GPU has no room for another {:.0f} MiB: {:.0f} MiB are in use, {}",
+                                  static_cast<double>(bytes) / kMiB,
+                                  static_cast<double>(used_bytes_.load()) / kMiB, why));
+  };
+  if (bytes > max_bytes_ || used_bytes_ > max_bytes_ - bytes) fail("and that is all that it may use");
+  void* data = nullptr;
+  cudaError_t status = cudaMallocFromPoolAsync(&data, std::max<std::size_t>(bytes, 1), pool_, stream_);
+  if (status == cudaErrorMemoryAllocation) {  // what the pool keeps may be in the wrong pieces
+    cudaGetLastError();
+    cudaStreamSynchronize(stream_);
+    cudaMemPoolTrimTo(pool_, 0);
+    status = cudaMallocFromPoolAsync(&data, std::max<std::size_t>(bytes, 1), pool_, stream_);
+  }
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    fail("and others may hold the rest");
+  }
+  check(status, "allocate memory");
+  const std::size_t used = used_bytes_ += bytes;
+  for (std::size_t peak = peak_bytes_; peak < used && !peak_bytes_.compare_exchange_weak(peak, used);) {
+  }
+  return data;
+}
+
+void CudaContext::free(void* data, std::size_t bytes) noexcept {
+  const DeviceGuard guard(device_, std::nothrow);
+  cudaFreeAsync(data, stream_);
+  used_bytes_ -= bytes;
+}
+
+void CudaContext::wait() const { check(cudaStreamSynchronize(stream_), "run its kernels"); }
+
+CudaContext::Pinned CudaContext::take_pinned(std::size_t bytes) {
+  {
+    const std::lock_guard lock(pinned_mutex_);
+    for (Pinned& block : pinned_)
+      if (block.bytes >= bytes) {
+        std::swap(block, pinned_.back());
+        const Pinned taken = pinned_.back();
+        pinned_.pop_back();
+        return taken;
+      }
+  }
+  const DeviceGuard guard(device_);
+  Pinned block{nullptr, std::max<std::size_t>(bytes, 4096)};
+  check(cudaMallocHost(&block.data, block.bytes), "allocate pinned memory");
+  return block;
+}
+
+void CudaContext::give_back(Pinned block) {
+  if (!block.data) return;
+  const std::lock_guard lock(pinned_mutex_);
+  pinned_.push_back(block);
+}
+
+void CudaContext::wait_for(cudaStream_t others) {
+  const DeviceGuard guard(device_);
+  const std::lock_guard lock(event_mutex_);
+  check(cudaEventRecord(event_, others), "record an event");
+  check(cudaStreamWaitEvent(stream_, event_, 0), "wait for another stream");
+}
+
+void CudaContext::make_wait(cudaStream_t others) {
+  const DeviceGuard guard(device_);
+  const std::lock_guard lock(event_mutex_);
+  check(cudaEventRecord(event_, stream_), "record an event");
+  check(cudaStreamWaitEvent(others, event_, 0), "make another stream wait");
+}
+
+CudaMemory::CudaMemory(std::shared_ptr<CudaContext> context, std::size_t bytes)
+    : context_(std::move(context)), bytes_(bytes), data_(context_->allocate(bytes)) {}
+
+CudaMemory::~CudaMemory() {
+  if (context_) context_->free(data_, bytes_);
+}
+
+void Arena::begin(std::size_t bytes) {
+  used_ = 0;
+  if (bytes <= size_) return;
+  memory_.reset();  // first, so that the old and the new block never exist together
+  size_ = 0;
+  memory_ = std::make_unique<CudaMemory>(context_, bytes);
+  size_ = bytes;
+}
+
+void* Arena::take_bytes(std::size_t bytes) {
+  void* at = static_cast<std::byte*>(memory_->data()) + used_;
+  used_ += padded(bytes);
+  assert(used_ <= size_);
+  return at;
+}
+
+}  // namespace stipple::cuda

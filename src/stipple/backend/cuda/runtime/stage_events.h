@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "stipple/backend/cuda/runtime/device_memory.h"
+#include "stipple/backend/pass.h"
+
+namespace stipple::cuda {
+
+// CUDA's own clock, between the stages of every eighth pass: looking at it takes as long as a small stage.
+class StageEvents {
+ public:
+  StageEvents() = default;
+  StageEvents(const StageEvents&) = delete;
+  StageEvents& operator=(const StageEvents&) = delete;
+  ~StageEvents() {
+    for (cudaEvent_t e : event_)
+      if (e) cudaEventDestroy(e);
+  }
+  void begin(cudaStream_t stream) {
+    is_timed_ = pass_count_++ % kEvery == 0;
+    count_ = 0;
+    record(Stage::kPhoto, stream);
+  }
+  void stop() {  // passes that nobody reads are not timed
+    is_timed_ = false;
+    count_ = 0;
+  }
+  void record(Stage stage, cudaStream_t stream) {  // that it is over
+    if (!is_timed_ || count_ == kMost) return;
+    if (!event_[count_]) check(cudaEventCreate(&event_[count_]), "make an event");
+    stage_[count_] = stage;
+    check(cudaEventRecord(event_[count_++], stream), "record an event");
+  }
+  const StageTimes& read() {  // when all is done: of the last step that was timed
+    if (is_timed_) ms_ = {};
+    for (int i = 1; i < count_; ++i) {
+      float elapsed = 0;
+      check(cudaEventElapsedTime(&elapsed, event_[i - 1], event_[i]), "read an event");
+      ms_[static_cast<std::size_t>(stage_[i])] += static_cast<double>(elapsed);
+    }
+    return ms_;
+  }
+
+ private:
+  static constexpr int kMost = 32;  // stages of one pass that are timed; of a batch, the first views'
+  static constexpr unsigned kEvery = 8;
+  cudaEvent_t event_[kMost] = {};
+  Stage stage_[kMost] = {};
+  int count_ = 0;
+  bool is_timed_ = false;
+  unsigned pass_count_ = 0;
+  StageTimes ms_{};
+};
+
+}  // namespace stipple::cuda

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One Gaussian out of memory, shared by project and its backward pass.
+#include "stipple/backend/backend.h"
+#include "stipple/backend/cuda/shared/kernel.cuh"
+
+namespace stipple::cuda {
+
+struct GaussianPointers : GaussianArrays<ConstPointer> {
+  const Vec3f* color;                  // or null: from sh
+  const PackedCovariance* covariance;  // or null: from log_scale and rotation
+  unsigned count;
+  bool is_activated;  // as in Precomputed
+
+  __device__ const float* coefficients() const { return reinterpret_cast<const float*>(sh); }
+};
+
+inline GaussianPointers pointers(const DeviceGaussians& g, const Precomputed& given) {
+  GaussianPointers p{};
+  p.sh_degree = g.sh_degree;
+  for_each_parameter([](int, auto& to, const auto& from) { to = pointer(from); }, p, g);
+  p.color = pointer(given.color);
+  p.covariance = pointer(given.covariance);
+  p.count = static_cast<unsigned>(g.size());
+  p.is_activated = given.is_activated;
+  return p;
+}
+
+__device__ inline M::GaussianForm form_of(const GaussianPointers& g) {
+  return {g.covariance != nullptr, g.is_activated};
+}
+
+__device__ inline M::ActiveGaussian load_gaussian(const GaussianPointers& g, unsigned i,
+                                                  float scale_modifier) {
+  M::StoredGaussian stored;
+  stored.mean = g.mean[i];
+  stored.logit_opacity = g.logit_opacity[i];
+  if (g.covariance) {
+    stored.covariance = g.covariance[i];
+  } else {
+    const float4 q = reinterpret_cast<const float4*>(g.rotation)[i];
+    stored.log_scale = g.log_scale[i];
+    stored.rotation = Vec4f(q.x, q.y, q.z, q.w);
+  }
+  return M::activate(stored, form_of(g), scale_modifier);
+}
+
+// A warp's rows of coefficients in shared memory. A row is one Gaussian's; they lie one after the other in
+// memory, and are read by whole warps, four floats a lane. Rows are padded so that lanes that read their own
+// meet different banks.
+template <int kDegree>
+struct CoefficientRows {
+  static constexpr int kCount = (kDegree + 1) * (kDegree + 1);
+  static constexpr int kFloats = 3 * kCount;
+  static constexpr int kStride = kFloats % 16 == 0 ? kFloats + 4 : kFloats;
+  static constexpr bool kIsVector = kFloats % 4 == 0;
+  alignas(16) float value[kWarp * kStride];
+
+  // Rows of the Gaussians whose bit is set in `wanted`; sh is that of the warp's first.
+  __device__ void load(const float* sh, unsigned wanted) {
+    if constexpr (kIsVector) {
+      constexpr int kVectors = kFloats / 4;
+#pragma unroll
+      for (int k = 0; k < kVectors; ++k) {
+        const int i = k * kWarp + lane_index(), row = i / kVectors;
+        if (wanted >> row & 1)
+          reinterpret_cast<float4*>(value + row * kStride)[i % kVectors] =
+              reinterpret_cast<const float4*>(sh)[i];
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < kFloats; ++k) {
+        const int i = k * kWarp + lane_index(), row = i / kFloats;
+        if (wanted >> row & 1) value[row * kStride + i % kFloats] = sh[i];
+      }
+    }
+    __syncwarp();
+  }
+  __device__ float at(int row, int place) const { return value[row * kStride + place]; }
+
+  struct Row {
+    float value[kFloats];
+    __device__ Vec3f operator[](int k) const { return {value[3 * k], value[3 * k + 1], value[3 * k + 2]}; }
+  };
+  __device__ Row own() const {
+    Row row;
+    const float* from = value + lane_index() * kStride;
+    if constexpr (kIsVector) {
+#pragma unroll
+      for (int k = 0; k < kFloats / 4; ++k) {
+        const float4 v = reinterpret_cast<const float4*>(from)[k];
+        row.value[4 * k] = v.x;
+        row.value[4 * k + 1] = v.y;
+        row.value[4 * k + 2] = v.z;
+        row.value[4 * k + 3] = v.w;
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < kFloats; ++k) row.value[k] = from[k];
+    }
+    return row;
+  }
+};
+
+// Calls f(std::integral_constant<int, degree>).
+template <class F>
+void with_degree(int degree, F f) {
+  switch (degree) {
+    case 0:
+      return f(std::integral_constant<int, 0>());
+    case 1:
+      return f(std::integral_constant<int, 1>());
+    case 2:
+      return f(std::integral_constant<int, 2>());
+    default:
+      return f(std::integral_constant<int, 3>());
+  }
+}
+
+}  // namespace stipple::cuda

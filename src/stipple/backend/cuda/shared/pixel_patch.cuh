@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What blend and blend_backward share. A tile is a block of four warps; a warp has a patch of 8 x 8 of its
+// pixels, a lane two of those, one above the other: what is read of a splat serves both, and reading is what
+// there is most of.
+//
+// Alpha is evaluated in the folded form of math/blending.glsl, 2^y; here y is a polynomial of the place in
+// the patch. Both passes evaluate y and the exponential with the same operations, so that they see exactly
+// the same contributions.
+#include "stipple/backend/backend.h"
+#include "stipple/backend/cuda/shared/chunk.h"
+#include "stipple/backend/cuda/shared/kernel.cuh"
+
+namespace stipple::cuda {
+
+constexpr int kPatch = 8;  // pixels a side
+constexpr int kTileThreads = 128, kTileWarps = 4;
+constexpr int kLanePixels = 2;
+
+// A thread's pixels.
+struct PixelPlace {
+  int x, y[kLanePixels];
+  bool is_inside[kLanePixels];  // the picture
+  unsigned at[kLanePixels];     // in a plane
+  int in_tile[kLanePixels];     // in checkpoints
+
+  __device__ PixelPlace(unsigned tile, int columns, int first_row, int width, int height) {
+    const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_index();
+    x = static_cast<int>(tile) % columns * M::tile_size_px + warp % 2 * kPatch + lane % kPatch;
+#pragma unroll
+    for (int i = 0; i < kLanePixels; ++i) {
+      y[i] = (first_row + static_cast<int>(tile) / columns) * M::tile_size_px + warp / 2 * kPatch +
+             pixel_of(lane, i) / kPatch;
+      is_inside[i] = x < width && y[i] < height;
+      at[i] = static_cast<unsigned>(y[i]) * static_cast<unsigned>(width) + static_cast<unsigned>(x);
+      in_tile[i] = warp * kPatch * kPatch + pixel_of(lane, i);
+    }
+  }
+
+  static __device__ int pixel_of(int lane, int i) { return i * kWarp + lane; }  // in the patch, row by row
+};
+
+// Whether nothing more is drawn into any of a lane's pixels.
+template <class Pixel>
+__device__ bool are_finished(const Pixel (&pixel)[kLanePixels]) {
+  float live = 0;
+#pragma unroll
+  for (const Pixel& p : pixel) live += p.front;
+  return live == 0;
+}
+
+// A splat as a tile keeps it in shared memory; 48 bytes.
+struct StagedSplat {
+  float4 shape;   // mean x, mean y, a, b
+  float4 limits;  // c, log2 opacity, largest exponent, nothing
+  float4 color;   // red, green, blue, depth
+};
+
+// kGiven: with these channels in place of the splat's own.
+template <bool kGiven>
+__device__ StagedSplat stage(const ProjectedSplat* splats, const float4* channels, unsigned gaussian,
+                             float log2_alpha_max) {
+  const auto* from = reinterpret_cast<const float4*>(splats + gaussian);
+  const float4 p = from[0], q = from[1], r = from[2];
+  const float log2_opacity = reinterpret_cast<const float*>(from + 3)[1];
+  const M::FoldedSplat f = M::fold(Vec2f(p.x, p.y), Vec3f(p.z, p.w, q.x), log2_opacity, log2_alpha_max);
+  StagedSplat s;
+  s.shape = make_float4(f.mean_px.x, f.mean_px.y, f.curve.x, f.curve.y);
+  s.limits = make_float4(f.curve.z, f.log2_opacity, f.max_exponent, 0);
+  s.color = kGiven ? channels[gaussian] : make_float4(q.z, q.w, r.x, r.y);
+  return s;
+}
+
+// A splat as one warp sees it: y as a polynomial of the place in the warp's own patch of pixels, counted from
+// its middle. 48 bytes, of which 40 are read for every pixel.
+struct PatchSplat {
+  float4 line;       // y = line.x + line.y x + line.z y + ..., largest exponent
+  float4 curve_red;  // ... + curve.x x^2 + curve.y x y + curve.z y^2; red
+  float2 green_blue;
+  float depth;
+  float unused;
+};
+
+struct PatchPixels {  // where a lane's are
+  float x, xx, y[kLanePixels];
+
+  __device__ PatchPixels() {
+    constexpr float kMiddle = 0.5f * (kPatch - 1);
+    x = static_cast<float>(lane_index() % kPatch) - kMiddle;
+    xx = x * x;
+#pragma unroll
+    for (int i = 0; i < kLanePixels; ++i)
+      y[i] = static_cast<float>(PixelPlace::pixel_of(lane_index(), i) / kPatch) - kMiddle;
+  }
+};
+
+// What the lane's pixels have in common.
+struct ColumnTerms {
+  float constant, slope;
+
+  __device__ ColumnTerms(const PatchSplat& s, const PatchPixels& p)
+      : constant(fmaf(s.curve_red.x, p.xx, fmaf(s.line.y, p.x, s.line.x))),
+        slope(fmaf(s.curve_red.y, p.x, s.line.z)) {}
+};
+
+__device__ inline float exponent(const PatchSplat& s, const ColumnTerms& t, float y) {
+  return fmaf(y, fmaf(s.curve_red.z, y, t.slope), t.constant);
+}
+
+__device__ inline float exp2_of(float y) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(y));
+  return result;
+}
+
+// A warp's patch of pixels, by its middle.
+struct Patch {
+  float x, y;
+
+  __device__ explicit Patch(const PixelPlace& place) {
+    x = __shfl_sync(kAllLanes, static_cast<float>(place.x), 0) + 0.5f * kPatch;
+    y = __shfl_sync(kAllLanes, static_cast<float>(place.y[0]), 0) + 0.5f * kPatch;
+  }
+
+  // Whether the splat may be drawn in it: the largest exponent within it. That is at the mean, or on one of
+  // the two edges that face it. There is some slack, so that rounding never loses a pixel.
+  __device__ bool meets(const StagedSplat& s) const {
+    constexpr float kHalf = 0.5f * (kPatch - 1);
+    const float a = s.shape.z, b = s.shape.w, c = s.limits.x, dx = x - s.shape.x, dy = y - s.shape.y;
+    const float low_x = dx - kHalf, high_x = dx + kHalf, low_y = dy - kHalf, high_y = dy + kHalf;
+    const float near_x = fminf(fmaxf(0, low_x), high_x), near_y = fminf(fmaxf(0, low_y), high_y);
+    const float on_side = fminf(fmaxf(__fdividef(-0.5f * b * near_x, c), low_y), high_y);
+    const float on_top = fminf(fmaxf(__fdividef(-0.5f * b * near_y, a), low_x), high_x);
+    const float side = a * near_x * near_x + on_side * (b * near_x + c * on_side);
+    const float above = c * near_y * near_y + on_top * (b * near_y + a * on_top);
+    const float slack = 0.01f - 1e-5f * (a * near_x * near_x + c * near_y * near_y);
+    return fmaxf(side, above) + s.limits.y + slack >= M::min_exponent;
+  }
+
+  // Explicit operations, so that both passes round alike.
+  __device__ PatchSplat see(const StagedSplat& s) const {
+    const float a = s.shape.z, b = s.shape.w, c = s.limits.x;
+    const float dx = __fsub_rn(x, s.shape.x), dy = __fsub_rn(y, s.shape.y);
+    const float a_dx = __fmul_rn(a, dx), b_dx = __fmul_rn(b, dx), c_dy = __fmul_rn(c, dy);
+    PatchSplat p;
+    p.line.x = fmaf(dy, __fadd_rn(c_dy, b_dx), fmaf(a_dx, dx, s.limits.y));
+    p.line.y = fmaf(b, dy, __fmul_rn(2, a_dx));
+    p.line.z = fmaf(2, c_dy, b_dx);
+    p.line.w = s.limits.z;
+    p.curve_red = make_float4(a, b, c, s.color.x);
+    p.green_blue = make_float2(s.color.y, s.color.z);
+    p.depth = s.color.w;
+    return p;
+  }
+};
+
+// Of 32 staged splats, those that reach the patch, one after the other into `list`; which, as a bit each.
+// Lane k looks at splat k, and is told its place in the list.
+__device__ inline unsigned list_reaching(const StagedSplat* staged, unsigned count, const Patch& patch,
+                                         PatchSplat* list, int& place) {
+  const unsigned lane = static_cast<unsigned>(lane_index());
+  const StagedSplat& s = staged[min(lane, count - 1)];
+  const bool reaches = lane < count && patch.meets(s);
+  const unsigned reaching = __ballot_sync(kAllLanes, reaches);
+  place = reaches ? __popc(reaching & ((1u << lane) - 1)) : -1;
+  if (reaches) list[place] = patch.see(s);
+  __syncwarp();
+  return reaching;
+}
+
+__device__ inline float reciprocal(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+}  // namespace stipple::cuda

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What blend_backward adds up for a splat, and the gradient that follows from it.
+#include "stipple/backend/backend.h"
+#include "stipple/backend/cuda/shared/kernel.cuh"
+
+namespace stipple::cuda {
+
+// Three groups of four, each of which a lane has together: a colour, two of the six moments, and one more.
+enum Field {
+  kRed,
+  kM0,
+  kMx,
+  kFourthSum,
+  kGreen,
+  kMy,
+  kMxx,
+  kAbsoluteX,
+  kBlue,
+  kMxy,
+  kMyy,
+  kAbsoluteY,
+  kFields
+};
+
+// Which gradients there are, and which are wanted.
+template <bool kWithFourth, bool kWithAbsolute, bool kInFixedOrder, bool kOfGivenChannels = false>
+struct GradientKind {
+  static constexpr bool kFourth = kWithFourth, kAbsolute = kWithAbsolute, kFixedOrder = kInFixedOrder,
+                        kGiven = kOfGivenChannels;
+  // In a pair's sums, this says that they are this pass's.
+  static constexpr int kStamp = kAbsolute ? kFields + 0 : kAbsoluteY + 0;
+  static constexpr int kStride = kFixedOrder && kAbsolute ? kFields + 4 : kFields + 0;
+};
+
+template <class K>
+struct SplatSums {
+  float field[kFields] = {};
+};
+
+// Every Gaussian's own sums ...
+template <class K>
+__device__ SplatSums<K> load_sums(const float* sums, unsigned i) {
+  SplatSums<K> sum;
+  const auto* at = reinterpret_cast<const float4*>(sums + static_cast<std::size_t>(i) * K::kStride);
+#pragma unroll
+  for (int k = 0; k < kFields / 4; ++k) {
+    const float4 part = at[k];
+    sum.field[4 * k] = part.x;
+    sum.field[4 * k + 1] = part.y;
+    sum.field[4 * k + 2] = part.z;
+    sum.field[4 * k + 3] = part.w;
+  }
+  return sum;
+}
+
+// ... which must be zero again for the next pass.
+template <class K>
+__device__ void clear_sums(float* sums, unsigned i) {
+  auto* at = reinterpret_cast<float4*>(sums + static_cast<std::size_t>(i) * K::kStride);
+#pragma unroll
+  for (int k = 0; k < kFields / 4; ++k) at[k] = make_float4(0, 0, 0, 0);
+}
+
+template <class K>
+__device__ Splat splat_gradient(const ProjectedSplat* splats, unsigned i, const SplatSums<K>& sum) {
+  const auto* from = reinterpret_cast<const float4*>(splats + i);
+  const float4 head = from[0], next = from[1];
+  const float* f = sum.field;
+  M::SplatMoments m;
+  m.q = f[kM0];
+  m.qd = Vec2f(f[kMx], f[kMy]);
+  m.qdd = Vec3f(f[kMxx], f[kMxy], f[kMyy]);
+  m.channels = Vec4f(f[kRed], f[kGreen], f[kBlue], K::kFourth ? f[kFourthSum] : 0.0f);
+  return M::splat_gradient(Vec3f(head.z, head.w, next.x), next.y, m);
+}
+
+}  // namespace stipple::cuda

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/camera/pose.h"
+
+#include <cmath>
+
+namespace stipple {
+
+Vec3f normalized(Vec3f v) {
+  const float length = std::sqrt(dot(v, v));
+  return length > 0 ? v * (1 / length) : Vec3f(0, 0, 0);
+}
+
+Vec3f center_of(const Camera& camera) {
+  const RigidTransform& c = camera.camera_from_world;
+  return {-dot(c.rotation[0], c.translation), -dot(c.rotation[1], c.translation),
+          -dot(c.rotation[2], c.translation)};
+}
+
+Vec3f axis_of(const Camera& camera) {
+  const Mat3f& r = camera.camera_from_world.rotation;
+  return {r[0].z, r[1].z, r[2].z};
+}
+
+RigidTransform look_at(Vec3f from, Vec3f to, Vec3f up) {
+  const Vec3f forward = normalized(to - from);
+  const Vec3f right = normalized(cross(forward, up));
+  const Mat3f rotation = transpose(Mat3f(right, cross(forward, right), forward));
+  return {rotation, -(rotation * from)};
+}
+
+// The largest of the four is found first, for the others to be divided by it.
+std::array<double, 4> quaternion_from_rotation(const Mat3f& m) {
+  const auto r = [&m](int row, int column) { return static_cast<double>(m[column][row]); };
+  const double squares[4] = {1 + r(0, 0) + r(1, 1) + r(2, 2), 1 + r(0, 0) - r(1, 1) - r(2, 2),
+                             1 - r(0, 0) + r(1, 1) - r(2, 2), 1 - r(0, 0) - r(1, 1) + r(2, 2)};
+  const double products[4][4] = {{0, r(2, 1) - r(1, 2), r(0, 2) - r(2, 0), r(1, 0) - r(0, 1)},
+                                 {r(2, 1) - r(1, 2), 0, r(1, 0) + r(0, 1), r(0, 2) + r(2, 0)},
+                                 {r(0, 2) - r(2, 0), r(1, 0) + r(0, 1), 0, r(2, 1) + r(1, 2)},
+                                 {r(1, 0) - r(0, 1), r(0, 2) + r(2, 0), r(2, 1) + r(1, 2), 0}};
+  int largest = 0;
+  for (int i = 1; i < 4; ++i)
+    if (squares[i] > squares[largest]) largest = i;
+  const double twice = std::sqrt(squares[largest]);  // of the largest
+  std::array<double, 4> q;
+  for (int i = 0; i < 4; ++i) q[i] = i == largest ? twice / 2 : products[largest][i] / (2 * twice);
+  if (q[0] < 0)
+    for (double& v : q) v = -v;
+  return q;
+}
+
+}  // namespace stipple

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// JPEG files through libjpeg-turbo.
+//
+// libjpeg reports errors by a callback that must not return. Ours leaves with longjmp, which runs no
+// destructors: the functions that call setjmp therefore hold nothing but references, and everything owned
+// lives in their caller.
+#include <fmt/format.h>
+
+#include <csetjmp>
+#include <utility>
+// clang-format off
+#include <cstdio>  // jpeglib.h needs it first
+#include <jpeglib.h>
+#include <jerror.h>
+// clang-format on
+
+#include "stipple/core/error.h"
+#include "stipple/io/image/image_codec.h"
+#include "stipple/io/image/orientation.h"
+
+namespace stipple {
+
+namespace {
+
+struct Decoder {
+  jpeg_decompress_struct jpeg{};
+  jpeg_error_mgr errors{};
+  std::jmp_buf escape{};
+  char message[JMSG_LENGTH_MAX]{};
+
+  Decoder() = default;
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+  ~Decoder() { jpeg_destroy_decompress(&jpeg); }
+};
+
+[[noreturn]] void on_error(j_common_ptr jpeg) {
+  Decoder& decoder = *static_cast<Decoder*>(jpeg->client_data);
+  jpeg->err->format_message(jpeg, decoder.message);
+  std::longjmp(decoder.escape, 1);
+}
+
+// libjpeg fills what is missing with grey and warns (level -1). Half a picture must not pass for a whole one.
+void on_message(j_common_ptr jpeg, int level) {
+  const int code = jpeg->err->msg_code;
+  const bool harmless = code == JWRN_JFIF_MAJOR ||     // a version number, nothing more
+                        code == JWRN_EXTRANEOUS_DATA;  // padding between the parts, as some cameras write it
+  if (level < 0 && !harmless) on_error(jpeg);
+}
+
+void print_nothing(j_common_ptr) {}
+
+bool read_header(Decoder& decoder, std::span<const std::byte> file) {
+  jpeg_decompress_struct& jpeg = decoder.jpeg;
+  jpeg.err = jpeg_std_error(&decoder.errors);
+  decoder.errors.error_exit = on_error;
+  decoder.errors.emit_message = on_message;
+  decoder.errors.output_message = print_nothing;
+  jpeg.client_data = &decoder;
+  if (setjmp(decoder.escape)) return false;
+  jpeg_create_decompress(&jpeg);
+  jpeg_save_markers(&jpeg, JPEG_APP0 + 1, 0xffff);  // APP1 holds the Exif data
+  jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&jpeg, TRUE);
+  return true;
+}
+
+bool start_pixels(Decoder& decoder) {
+  if (setjmp(decoder.escape)) return false;
+  jpeg_start_decompress(&decoder.jpeg);
+  return true;
+}
+
+// `to` has room for all rows of the output.
+bool read_pixels(Decoder& decoder, std::size_t row_bytes, std::vector<std::uint8_t>& to) {
+  if (setjmp(decoder.escape)) return false;
+  while (decoder.jpeg.output_scanline < decoder.jpeg.output_height) {
+    JSAMPROW row = to.data() + decoder.jpeg.output_scanline * row_bytes;
+    jpeg_read_scanlines(&decoder.jpeg, &row, 1);
+  }
+  jpeg_finish_decompress(&decoder.jpeg);
+  return true;
+}
+
+void choose_output(jpeg_decompress_struct& jpeg, const std::string& name) {
+  switch (jpeg.jpeg_color_space) {
+    case JCS_GRAYSCALE:
+      jpeg.out_color_space = JCS_GRAYSCALE;
+      return;
+    case JCS_YCbCr:
+    case JCS_RGB:
+      jpeg.out_color_space = JCS_RGB;
+      return;
+    case JCS_CMYK:
+    case JCS_YCCK:
+      throw Error(fmt::format("{}: a CMYK picture, made for printing; RGB or grey is needed", name));
+    default:
+      throw Error(fmt::format("{}: {} channels of unknown colours", name, jpeg.num_components));
+  }
+}
+
+// Every block of 8 x 8 pixels takes a bit at least, so that a header cannot make a tiny file huge in memory.
+// Arithmetic coding has no such bound.
+void check_file_size(const jpeg_decompress_struct& jpeg, std::uint64_t file_bytes, const std::string& name) {
+  const std::uint64_t pixel_count = std::uint64_t{jpeg.image_width} * jpeg.image_height;
+  if (jpeg.arith_code || pixel_count / 64 <= file_bytes * 8) return;
+  throw Error(
+      fmt::format("{}: file is too short for {} x {} pixels", name, jpeg.image_width, jpeg.image_height));
+}
+
+int find_orientation(const jpeg_decompress_struct& jpeg) {
+  for (jpeg_saved_marker_ptr marker = jpeg.marker_list; marker; marker = marker->next) {
+    const int orientation = exif_orientation(std::as_bytes(std::span(marker->data, marker->data_length)));
+    if (orientation != 1) return orientation;
+  }
+  return 1;
+}
+
+void require(const Decoder& decoder, bool done, const std::string& name) {
+  if (!done) throw Error(fmt::format("{}: {}", name, decoder.message));
+}
+
+// What the header says, checked.
+ImageInfo take_info(jpeg_decompress_struct& jpeg, std::uint64_t file_bytes, const std::string& name) {
+  check_pixel_count(jpeg.image_width, jpeg.image_height, name);
+  check_file_size(jpeg, file_bytes, name);
+  choose_output(jpeg, name);
+  return {.width_px = static_cast<int>(jpeg.image_width),
+          .height_px = static_cast<int>(jpeg.image_height),
+          .channel_count = jpeg.out_color_space == JCS_GRAYSCALE ? 1 : 3,
+          .orientation = find_orientation(jpeg)};
+}
+
+// The strongest shrinking that leaves the minimum, of the upright picture.
+int choose_shrinking(const ImageInfo& info, int min_width_px, int min_height_px) {
+  if (swaps_axes(info.orientation)) std::swap(min_width_px, min_height_px);
+  if (min_width_px <= 0 || min_height_px <= 0) return 1;
+  const auto is_enough = [&](int factor) {
+    const int more = factor - 1;  // libjpeg rounds up
+    return (info.width_px + more) / factor >= min_width_px &&
+           (info.height_px + more) / factor >= min_height_px;
+  };
+  return is_enough(8) ? 8 : is_enough(4) ? 4 : is_enough(2) ? 2 : 1;
+}
+
+}  // namespace
+
+std::optional<ImageInfo> read_jpeg_info(std::span<const std::byte> start, std::uint64_t file_bytes,
+                                        const std::string& name) {
+  Decoder decoder;
+  const bool done = read_header(decoder, start);
+  const bool ended_early = !done && decoder.errors.msg_code == JWRN_JPEG_EOF;
+  if (ended_early && start.size() < file_bytes) return std::nullopt;
+  require(decoder, done, name);
+  return take_info(decoder.jpeg, file_bytes, name);
+}
+
+DecodedImage decode_jpeg(std::span<const std::byte> file, int min_width_px, int min_height_px,
+                         const std::string& name) {
+  Decoder decoder;
+  require(decoder, read_header(decoder, file), name);
+  jpeg_decompress_struct& jpeg = decoder.jpeg;
+  DecodedImage image{.info = take_info(jpeg, file.size(), name)};
+  image.shrunk_by = choose_shrinking(image.info, min_width_px, min_height_px);
+  jpeg.scale_num = 1;
+  jpeg.scale_denom = static_cast<unsigned>(image.shrunk_by);
+  require(decoder, start_pixels(decoder), name);
+
+  image.width_px = static_cast<int>(jpeg.output_width);
+  image.height_px = static_cast<int>(jpeg.output_height);
+  const std::size_t row_bytes =
+      std::size_t{jpeg.output_width} * static_cast<unsigned>(jpeg.output_components);
+  image.bytes.resize(row_bytes * jpeg.output_height);
+  require(decoder, read_pixels(decoder, row_bytes, image.bytes), name);
+  return image;
+}
+
+}  // namespace stipple

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which property of a PLY vertex holds which number of a Gaussian.
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stipple/core/gaussians.h"
+#include "stipple/io/ply/ply_header.h"
+
+namespace stipple {
+
+// One Gaussian as a row of numbers. The first slots have these names in a file; from kRestSlot on come the
+// coefficients of degree 1 and up as [k - 1][rgb], which a file keeps channel by channel as f_rest_*.
+inline constexpr std::array<std::string_view, 14> kPlySlotNames = {
+    "x",       "y",       "z",                 //
+    "f_dc_0",  "f_dc_1",  "f_dc_2",            //
+    "opacity",                                 // logit
+    "scale_0", "scale_1", "scale_2",           // natural logarithm
+    "rot_0",   "rot_1",   "rot_2",   "rot_3",  // quaternion (w, x, y, z)
+};
+inline constexpr int kMeanSlot = 0;
+inline constexpr int kBaseSlot = 3;
+inline constexpr int kOpacitySlot = 6;
+inline constexpr int kScaleSlot = 7;
+inline constexpr int kRotationSlot = 10;
+inline constexpr int kRestSlot = 14;
+inline constexpr int kMaxSlots = kRestSlot + 3 * 15;
+using PlyRow = std::array<float, kMaxSlots>;
+
+struct PlyColumns {
+  int sh_degree = 0;
+  std::vector<int> slot_from_property;  // -1: not ours
+};
+
+// The slot of f_rest_<index> in a file with so many coefficients per channel.
+inline int rest_slot(int index, int per_channel) {
+  return kRestSlot + 3 * (index % per_channel) + index / per_channel;
+}
+
+// Finds our properties by their names, in any order. An Error names the first that is missing.
+PlyColumns find_ply_columns(const PlyElement& vertex, const std::string& file_name);
+
+// A row before a vertex is read into it: what a file may leave out has its default.
+PlyRow default_ply_row();
+
+void store_ply_row(const PlyRow& row, std::size_t gaussian, Gaussians& gaussians);
+
+}  // namespace stipple

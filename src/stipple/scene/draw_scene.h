@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "stipple/image/image.h"
+#include "stipple/scene/scene.h"
+
+namespace stipple {
+
+// The cameras (test views in another colour) and the points, from above and from the side.
+Image draw_scene(const Scene& scene);
+
+}  // namespace stipple

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace stipple {
+
+// Entries of one kind that were left out.
+struct Dropped {
+  std::size_t count = 0;
+  std::string first;  // names one of them
+
+  void add(std::string name) {
+    if (count++ == 0) first = std::move(name);
+  }
+};
+
+}  // namespace stipple

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/train/density/adc.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "stipple/core/parallel.h"
+#include "stipple/math/math.h"
+
+namespace stipple {
+
+namespace {
+
+using M = Math<float>;
+
+constexpr float kChildScale = 1 / 1.6f;       // of its parent's
+constexpr std::uint64_t kDrawsPerNormal = 2;  // random numbers in one that is normal
+constexpr std::uint64_t kDrawsPerSplit = 6 * kDrawsPerNormal;
+constexpr std::size_t kGrain = 1 << 14;
+
+enum class Fate : std::uint8_t { kGoes, kStays, kIsCloned, kIsSplit };
+
+bool grows(Fate fate) { return fate == Fate::kIsCloned || fate == Fate::kIsSplit; }
+
+float largest(Vec3f v) { return std::max({v.x, v.y, v.z}); }
+
+// Sizes and opacities are compared as they are stored, as logarithms and logits.
+class Planner {
+ public:
+  Planner(const DensityInput& input, const TrainOptions& options, float extent, bool prune_large)
+      : in_(input),
+        options_(options),
+        least_logit_(M::logit(std::min(options.prune_opacity, 1.0f))),
+        clone_log_scale_(std::log(options.clone_scale * extent)),
+        prune_log_scale_(prune_large ? std::log(options.prune_scale * extent)
+                                     : std::numeric_limits<float>::infinity()) {}
+
+  // Each Gaussian has its own part of the random numbers, whether it is split or not: the parts are then
+  // known without those before.
+  DensityPlan plan(Random& random) const {
+    const std::vector<Fate> fates = choose();
+    std::vector<std::uint32_t> count(fates.size());
+    std::transform(fates.begin(), fates.end(), count.begin(), [](Fate fate) {
+      return fate == Fate::kGoes ? 0u : grows(fate) ? 2u : 1u;
+    });
+    DensityPlan plan = plan_copies(in_, count, [&](std::size_t i, std::size_t first, DensityPlan& out) {
+      if (fates[i] == Fate::kIsSplit) split(i, first, random, out);
+    });
+    random.skip(fates.size() * kDrawsPerSplit);
+    return plan;
+  }
+
+ private:
+  float gradient(std::size_t i) const {
+    const Vec2f s = in_.statistics[i];
+    return s.y > 0 ? s.x / s.y : 0.0f;
+  }
+
+  Fate fate_of(std::size_t i, bool may_grow) const {
+    if (in_.logit_opacity[i] < least_logit_) return Fate::kGoes;
+    const float size = largest(in_.log_scale[i]);
+    const bool does_grow = may_grow && gradient(i) >= options_.grow_gradient;
+    if (does_grow && size > clone_log_scale_)
+      return size + std::log(kChildScale) > prune_log_scale_ ? Fate::kGoes : Fate::kIsSplit;
+    if (size > prune_log_scale_) return Fate::kGoes;
+    return does_grow ? Fate::kIsCloned : Fate::kStays;
+  }
+
+  std::vector<Fate> choose() const {
+    std::vector<Fate> fates(in_.mean.size());
+    parallel_for(
+        fates.size(), [&](std::size_t i) { fates[i] = fate_of(i, true); }, kGrain);
+    if (options_.max_gaussians > 0) limit(fates);
+    return fates;
+  }
+
+  // Each that grows adds one to those that there are. Where a cap leaves less room, those with the largest
+  // gradients do.
+  void limit(std::vector<Fate>& fates) const {
+    const std::size_t kept =
+        fates.size() - static_cast<std::size_t>(std::count(fates.begin(), fates.end(), Fate::kGoes));
+    const std::size_t room = options_.max_gaussians > kept ? options_.max_gaussians - kept : 0;
+    std::vector<std::pair<float, std::uint32_t>> candidates;  // the largest gradient first, ties by index
+    for (std::size_t i = 0; i < fates.size(); ++i)
+      if (grows(fates[i])) candidates.emplace_back(-gradient(i), static_cast<std::uint32_t>(i));
+    if (candidates.size() <= room) return;
+    const auto refused = candidates.begin() + static_cast<std::ptrdiff_t>(room);
+    std::nth_element(candidates.begin(), refused, candidates.end());
+    for (auto it = refused; it != candidates.end(); ++it) fates[it->second] = fate_of(it->second, false);
+  }
+
+  // Two smaller ones at places drawn from the Gaussian itself, instead of it.
+  void split(std::size_t i, std::size_t first, Random random, DensityPlan& plan) const {
+    const Mat3f rotation = M::rotation_from_quaternion(in_.rotation[i]);
+    const Vec3f scale = M::scale_from_log(in_.log_scale[i], 1.0f);
+    random.skip(i * kDrawsPerSplit);
+    for (std::size_t at = first; at < first + 2; ++at) {
+      const float x = random.normal(), y = random.normal(), z = random.normal();
+      plan.moment_source[at] = Backend::kNoRow;
+      plan.mean[at] = in_.mean[i] + rotation * (scale * Vec3f(x, y, z));
+      plan.log_scale[at] = in_.log_scale[i] + Vec3f(1, 1, 1) * std::log(kChildScale);
+    }
+  }
+
+  const DensityInput& in_;
+  const TrainOptions& options_;
+  float least_logit_, clone_log_scale_, prune_log_scale_;
+};
+
+}  // namespace
+
+DensityPlan plan_adc(const DensityInput& input, const TrainOptions& options, float extent, bool prune_large,
+                     Random& random) {
+  return Planner(input, options, extent, prune_large).plan(random);
+}
+
+void reset_opacities(Backend& backend, const TrainOptions& options, DeviceGaussians& gaussians,
+                     AdamMoments& moments) {
+  std::vector<float> logits = gaussians.logit_opacity.download(backend);
+  const float most = M::logit(options.reset_opacity);
+  for (float& v : logits) v = std::min(v, most);
+  gaussians.logit_opacity.upload(backend, logits);
+  moments.first.logit_opacity.resize_zero(backend, logits.size());
+  moments.second.logit_opacity.resize_zero(backend, logits.size());
+}
+
+}  // namespace stipple

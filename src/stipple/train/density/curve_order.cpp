@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/train/density/curve_order.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "stipple/core/parallel.h"
+#include "stipple/core/quantile.h"
+
+namespace stipple {
+
+namespace {
+
+constexpr int kAxisBits = 10;  // 1024 cells a side: far fewer than a million Gaussians then share a cell
+constexpr std::size_t kDigits = 1 << kAxisBits;
+constexpr std::size_t kChunk = 1 << 16;
+constexpr std::size_t kSampleCount = 1 << 14;  // points that are looked at to find where most of them are
+
+struct Box {
+  Vec3f low{0, 0, 0}, high{0, 0, 0};
+};
+
+// Most of the points lie in a box that a few far ones would stretch out of all proportion.
+Box bulk_of(std::span<const Vec3f> points) {
+  const std::size_t stride = points.size() / kSampleCount + 1;
+  Box box;
+  for (int axis = 0; axis < 3; ++axis) {
+    std::vector<float> values;
+    for (std::size_t i = 0; i < points.size(); i += stride) values.push_back(points[i][axis]);
+    box.low[axis] = quantile_of(values, 0.01f);
+    box.high[axis] = quantile_of(std::move(values), 0.99f);
+  }
+  return box;
+}
+
+// Spreads the lowest 10 bits of x to every third bit.
+std::uint64_t spread(std::uint64_t x) {
+  x = (x | x << 16) & 0x030000ff;
+  x = (x | x << 8) & 0x0300f00f;
+  x = (x | x << 4) & 0x030c30c3;
+  return (x | x << 2) & 0x09249249;
+}
+
+std::uint64_t morton_code(Vec3f p, const Box& box) {
+  constexpr float kCells = kDigits;
+  std::uint64_t code = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const float size = box.high[axis] - box.low[axis];
+    const float t = size > 0 ? (p[axis] - box.low[axis]) / size : 0.0f;
+    const auto cell = static_cast<std::uint64_t>(std::clamp(t * kCells, 0.0f, kCells - 1));
+    code |= spread(cell) << axis;
+  }
+  return code;
+}
+
+// One stable pass of a radix sort, by kAxisBits bits from `shift` on. Every chunk counts its digits, so that
+// each knows where its own go, whichever comes first.
+void counting_pass(const std::vector<std::uint64_t>& from, std::vector<std::uint64_t>& to, int shift) {
+  const auto digit = [shift](std::uint64_t key) { return (key >> shift) % kDigits; };
+  std::vector<std::array<std::uint32_t, kDigits>> place(chunk_count(from.size(), kChunk));
+  parallel_chunks(from.size(), kChunk, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
+    place[chunk].fill(0);
+    for (std::size_t i = begin; i < end; ++i) ++place[chunk][digit(from[i])];
+  });
+  std::uint32_t next = 0;
+  for (std::size_t d = 0; d < kDigits; ++d)
+    for (auto& chunk : place) next += std::exchange(chunk[d], next);
+  parallel_chunks(from.size(), kChunk, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) to[place[chunk][digit(from[i])]++] = from[i];
+  });
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> curve_order(std::span<const Vec3f> points) {
+  if (points.empty()) return {};
+  const Box box = bulk_of(points);
+  std::vector<std::uint64_t> keys(points.size()), sorted(points.size());  // code << 32 | index
+  parallel_chunks(points.size(), kChunk, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) keys[i] = morton_code(points[i], box) << 32 | i;
+  });
+  for (int axis = 0; axis < 3; ++axis) {
+    counting_pass(keys, sorted, 32 + axis * kAxisBits);
+    std::swap(keys, sorted);
+  }
+  std::vector<std::uint32_t> order(points.size());
+  std::transform(keys.begin(), keys.end(), order.begin(),
+                 [](std::uint64_t key) { return static_cast<std::uint32_t>(key); });
+  return order;
+}
+
+}  // namespace stipple

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/train/density/mcmc.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "stipple/core/parallel.h"
+#include "stipple/math/math.h"
+
+namespace stipple {
+
+namespace {
+
+using M = Math<float>;
+
+constexpr int kMaxShares = 51;
+constexpr float kMostOpaque = 1 - 1e-6f;
+
+constexpr std::size_t kGrain = 1 << 14;
+
+// Draws by weight, with replacement.
+class Lottery {
+ public:
+  explicit Lottery(const std::vector<float>& weights) : cumulative_(weights.size()) {
+    double total = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      if (i % kStride == 0) coarse_.push_back(total);
+      cumulative_[i] = total += static_cast<double>(weights[i]);
+    }
+  }
+  bool is_empty() const { return cumulative_.empty() || !(cumulative_.back() > 0); }
+  std::size_t draw(Random& random) const {
+    const double pick = static_cast<double>(random.bits() >> 11) * 0x1p-53 * cumulative_.back();
+    // First among every kStride-th, which stay in cache.
+    const auto after = std::upper_bound(coarse_.begin(), coarse_.end(), pick) - coarse_.begin();
+    const auto begin = cumulative_.begin() + (after - 1) * kStride;
+    const auto end = after * kStride < std::ssize(cumulative_) ? begin + kStride : cumulative_.end();
+    const auto found = std::upper_bound(begin, end, pick) - cumulative_.begin();
+    return std::min(static_cast<std::size_t>(found), cumulative_.size() - 1);
+  }
+
+ private:
+  static constexpr std::ptrdiff_t kStride = 512;
+  std::vector<double> cumulative_;
+  std::vector<double> coarse_;  // what comes before every kStride-th
+};
+
+// The opacities, 0 for those that are too faint to stay.
+std::vector<float> opacities_of_the_living(const DensityInput& input, float least) {
+  std::vector<float> opacity(input.logit_opacity.size());
+  parallel_for(
+      opacity.size(),
+      [&](std::size_t i) {
+        const float o = M::sigmoid(input.logit_opacity[i]);
+        opacity[i] = o > least ? o : 0.0f;
+      },
+      kGrain);
+  return opacity;
+}
+
+// How many Gaussians there are to be.
+std::size_t grown(std::size_t n, const TrainOptions& options) {
+  const std::size_t cap = options.max_gaussians > 0 ? options.max_gaussians : n;
+  const auto wanted =
+      static_cast<std::size_t>(std::lround(static_cast<double>(n) * static_cast<double>(options.growth)));
+  return std::max(n, std::min(cap, wanted));
+}
+
+}  // namespace
+
+// With o' = 1 - (1 - o)^(1/n), the scale follows from equal integrals along a line through the middle:
+// o / sum_{i=1..n} sum_{k=0..i-1} binomial(i - 1, k) (-1)^k o'^(k + 1) / sqrt(k + 1).
+Share share_of(float opacity, int n) {
+  n = std::clamp(n, 1, kMaxShares);
+  const double o = std::clamp(static_cast<double>(opacity), 1e-6, static_cast<double>(kMostOpaque));
+  const double part = 1 - std::pow(1 - o, 1.0 / n);
+  double sum = 0;
+  for (int i = 1; i <= n; ++i) {
+    double term = part;  // binomial(i - 1, k) (-1)^k part^(k + 1)
+    for (int k = 0; k < i; ++k) {
+      sum += term / std::sqrt(k + 1.0);
+      term *= -part * (i - 1 - k) / (k + 1.0);
+    }
+  }
+  return {static_cast<float>(part), static_cast<float>(o / sum)};
+}
+
+DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, Random& random) {
+  const std::size_t n = input.mean.size();
+  const std::vector<float> opacity = opacities_of_the_living(input, options.prune_opacity);
+  const Lottery lottery(opacity);
+  if (lottery.is_empty())  // nothing is left to be copied
+    return plan_copies(input, std::vector<std::uint32_t>(n, 1), {});
+  std::vector<std::uint32_t> shares(n);
+  std::transform(opacity.begin(), opacity.end(), shares.begin(), [](float o) { return o > 0 ? 1u : 0u; });
+  const std::size_t alive = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
+  std::vector<std::uint32_t> drawn(grown(n, options) - alive);
+  parallel_for(
+      drawn.size(),
+      [&](std::size_t k) {
+        Random own = random;
+        own.skip(k);
+        drawn[k] = static_cast<std::uint32_t>(lottery.draw(own));
+      },
+      kGrain);
+  random.skip(drawn.size());
+  for (const std::uint32_t i : drawn) ++shares[i];
+
+  return plan_copies(input, shares, [&](std::size_t i, std::size_t first, DensityPlan& plan) {
+    const Share share = share_of(opacity[i], static_cast<int>(shares[i]));
+    for (std::size_t at = first; at < first + shares[i]; ++at) {
+      plan.moment_source[at] = Backend::kNoRow;  // what the optimiser knew of it holds no longer
+      plan.logit_opacity[at] = M::logit(std::max(share.opacity, options.prune_opacity));
+      plan.log_scale[at] = input.log_scale[i] + Vec3f(1, 1, 1) * std::log(share.scale_factor);
+    }
+  });
+}
+
+}  // namespace stipple
