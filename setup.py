@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the wheel: the module by CMake, with the library inside. All else is in pyproject.toml."""
+"""Builds the wheel: CMake builds the module, which contains the library. All other settings are in pyproject.toml."""
 import os
 import re
 import subprocess
@@ -13,15 +13,15 @@ ROOT = Path(__file__).resolve().parent
 
 
 def version() -> str:
-    """The library's."""
+    """The version of the library, from CMakeLists.txt."""
     found = re.search(r"project\(stipple VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())
     if not found:
-        sys.exit("setup.py: CMakeLists.txt names no version")
+        sys.exit("setup.py: CMakeLists.txt does not set the version")
     return found.group(1)
 
 
 class CMakeBuild(build_ext):
-    """One module, and nothing else of the project. STIPPLE_CMAKE_ARGS may hold more arguments for CMake."""
+    """Builds only the module. The environment variable STIPPLE_CMAKE_ARGS may hold further arguments for CMake."""
 
     def build_extension(self, ext: Extension) -> None:
         folder = Path(self.build_temp).resolve()
@@ -35,11 +35,11 @@ class CMakeBuild(build_ext):
             "STIPPLE_EXAMPLES": "OFF",
             "STIPPLE_TESTS": "OFF",
         }
-        try:  # pip's own, which CMake does not look for
+        try:  # CMake does not find a pybind11 that pip installed
             import pybind11
 
             options["pybind11_DIR"] = pybind11.get_cmake_dir()
-        except ImportError:  # the system's
+        except ImportError:  # CMake finds the system's
             pass
         arguments = [f"-D{key}={value}" for key, value in options.items()]
         arguments += os.environ.get("STIPPLE_CMAKE_ARGS", "").split()

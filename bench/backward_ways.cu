@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four ways of adding many pixels' gradients into one Gaussian, timed on the same scenes beside the one that
-// is used, and checked against it:
+// Four ways to accumulate the gradients of many pixels in one Gaussian, timed on the same scenes beside the
+// default, and checked against it:
 //
-//   A  a thread a pixel; every pixel adds its share to the Gaussian's sums by atomic additions
-//   B  the same, but a warp adds up its pixels first, and one lane adds that
-//   C  a warp a bucket of 32 splats, a lane a splat; pixels are passed on from lane to lane, and a splat's
-//   sums never leave
-//      its lane. The state of the pixels at the start of every bucket must have been stored by the forward
-//      pass, which is timed apart. Mallick et al., "Taming 3DGS", 2024
-//   D  as it is used with --deterministic, sums of pairs and of Gaussians included
+//   A  One thread per pixel; every pixel adds its share to the Gaussian's sums atomically.
+//   B  The same, but a warp first adds up its pixels, and one lane adds the result.
+//   C  One warp per bucket of 32 splats, one lane per splat. Pixels are passed from lane to lane, and a
+//      splat's sums never leave its lane. The forward pass must have stored the state of the pixels at the
+//      start of every bucket; this is timed separately. Mallick et al., "Taming 3DGS", 2024.
+//   D  As used with --deterministic, including the sums of pairs and of Gaussians.
 //
 // backward_ways [SCENE]
 #include <cstdio>
@@ -31,8 +30,8 @@ struct Inputs {
   const float *color, *dL_dcolor;
   int columns, width, height;
   float log2_alpha_max;
-  float4* checkpoint;  // way C: of every pixel at the start of every bucket
-  float* sums;         // 12 a Gaussian: red, green, blue, then the six moments
+  float4* checkpoint;  // C: the state of every pixel at the start of every bucket
+  float* sums;         // 12 per Gaussian: red, green, blue, the six moments, 3 unused
 };
 
 struct Loaded {
@@ -56,10 +55,10 @@ __device__ Loaded load(const Inputs& in, unsigned slot) {
 }
 
 struct Pixel {
-  float front, behind, red, green, blue;  // the last three: gradients
+  float front, behind, red, green, blue;  // the colours are gradients
 };
 
-// What one splat gets from one pixel; false when nothing.
+// What one pixel adds to one splat's sums; returns false if nothing.
 __device__ bool share_of(const Loaded& s, float px, float py, float log2_alpha_max, Pixel& pixel,
                          float (&field)[9]) {
   const float dx = px - s.x, dy = py - s.y;
@@ -128,7 +127,7 @@ __global__ void __launch_bounds__(kPixels) pixel_kernel(Inputs in) {
   }
 }
 
-// Way C's share of the forward pass.
+// C: the checkpoints of the forward pass.
 __global__ void __launch_bounds__(kPixels) checkpoint_kernel(Inputs in) {
   __shared__ Loaded staged[kBucket];
   const unsigned tile = blockIdx.x;
@@ -202,8 +201,8 @@ __global__ void __launch_bounds__(128)
 
 double milliseconds(const std::function<void()>& run) {
   cudaEvent_t begin, end;
-  check(cudaEventCreate(&begin), "make an event");
-  check(cudaEventCreate(&end), "make an event");
+  check(cudaEventCreate(&begin), "create an event");
+  check(cudaEventCreate(&end), "create an event");
   std::vector<float> times;
   for (int i = 0; i < 12; ++i) {
     check(cudaDeviceSynchronize(), "wait");
@@ -221,7 +220,7 @@ double milliseconds(const std::function<void()>& run) {
   return static_cast<double>(times[5]);
 }
 
-// By norm, of the colours and the moments of order 0 and 1, which is what both have in the same form.
+// The relative error, by norm, of the colours and conic.x, which both have in the same form up to a factor.
 double difference(const std::vector<float>& sums, const std::vector<Splat>& gradients) {
   double error = 0, norm = 0;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -238,7 +237,7 @@ double difference(const std::vector<float>& sums, const std::vector<Splat>& grad
   return std::sqrt(error / norm);
 }
 
-// Every stage up to the loss, on a backend of its own.
+// A backend that has run every stage up to the loss.
 struct Scene {
   CudaBackend backend;
   View view;
@@ -249,10 +248,10 @@ struct Scene {
       : backend({.deterministic = deterministic}), view(bench_view(scene)) {
     gaussians = upload(backend, bench_gaussians(scene));
     Random random(2);
-    std::vector<std::uint8_t> picture(3ull * scene.width * scene.height);
-    for (auto& v : picture) v = static_cast<std::uint8_t>(random.below(256));
+    std::vector<std::uint8_t> photo(3ull * scene.width * scene.height);
+    for (auto& v : photo) v = static_cast<std::uint8_t>(random.below(256));
     LossTarget target;
-    target.color.upload(backend, picture);
+    target.color.upload(backend, photo);
     forward(backend, gaussians, {}, view, b);
     backend.loss(target, {}, b);
   }
@@ -271,7 +270,7 @@ void run(const BenchScene& bench) {
   const double used_ms = used.backward_ms(), ordered_ms = ordered.backward_ms();
   const auto expected = used.b.dL_dsplat.splat.download(used.backend);
 
-  // Buckets of every tile.
+  // The buckets of every tile.
   const auto begin = used.b.bins.slot_begin_from_tile.download(used.backend);
   const auto end = used.backend.own(used.b).chunks.slot_end_from_tile.download(used.backend);
   std::vector<std::uint32_t> bucket_begin(begin.size()), tile_from_bucket;
@@ -318,12 +317,12 @@ void run(const BenchScene& bench) {
   const auto print = [](const char* name, double ms, double error) {
     std::printf("%-44s %9.4f %.1e\n", name, ms, error);
   };
-  print("A: atomic additions of every pixel", milliseconds(a), error_of(a));
-  print("B: a warp's sums", milliseconds(b), error_of(b));
+  print("A: atomic additions by every pixel", milliseconds(a), error_of(a));
+  print("B: atomic additions by every warp", milliseconds(b), error_of(b));
   print("C: buckets of 32 splats", milliseconds(c), error_of(c));
-  print("C: its checkpoints, as a pass of their own", milliseconds(prepare_c), 0);
-  print("D: sums of pairs, then of Gaussians (ordered)", ordered_ms, 0);
-  print("used: tables, tensor cores, atomic additions", used_ms, 0);
+  print("C: its checkpoints, in a separate pass", milliseconds(prepare_c), 0);
+  print("D: sums of pairs, then Gaussians (ordered)", ordered_ms, 0);
+  print("default: tables, tensor cores, atomics", used_ms, 0);
 }
 
 }  // namespace

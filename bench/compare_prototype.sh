@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# compare_prototype.sh PROTOTYPE.cpp [RUNS]: our blend and blend_backward beside those of the design's timing prototype, on
-# scenes of the same statistics. Both are run in turns, since timings drift; the best of each is printed, in ms on two
-# threads. The prototype is built for this machine (-march=native); ours chooses its vectors at run time.
+# compare_prototype.sh PROTOTYPE.cpp [RUNS]: compares blend and blend_backward with those of the design's timing prototype,
+# on scenes with the same statistics. Runs alternate, since timings drift; the best time of each is printed, in ms on two
+# threads. The prototype is compiled for this machine (-march=native); Stipple chooses its vector width at run time.
 set -euo pipefail
 prototype=$1 runs=${2:-5}
 bench=$(dirname "$0")/../build/release/bench/stipple_bench

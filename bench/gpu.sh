@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# gpu.sh [SCENE...]: what there is to know of the CUDA backend on a machine with a GPU, in one go: its tests, some of them
-# under compute-sanitizer, every stage beside its floor, four ways of the backward pass, and each scene trained in full. Ends with a table; fails if a
-# check did. STIPPLE_BUILD names a build folder, or a folder of binaries, to use instead of building; STIPPLE_OUT a folder
-# for logs and runs instead of out/gpu.
+# gpu.sh [SCENE...]: tests and measures the CUDA backend on a machine with a GPU. Runs its tests, some of them under
+# compute-sanitizer; times every stage beside its lower bound, and four ways of the backward pass; and trains each scene in
+# full. Prints a table at the end, and fails if any check failed. STIPPLE_BUILD names a build folder, or a folder of
+# binaries, to use instead of building; STIPPLE_OUT names the folder for logs and runs, out/gpu by default.
 set -uo pipefail
 scenes=()
 for scene in "$@"; do scenes+=("$(realpath -- "$scene")") || exit 2; done
@@ -22,17 +22,17 @@ build() {
     -DCMAKE_CUDA_ARCHITECTURES=native && cmake --build build/gpu
 }
 
-# find_binary NAME FOLDER: where a build folder has it, or a flat one.
+# find_binary NAME FOLDER: the path of a binary, in FOLDER of a build folder or in a flat folder.
 find_binary() {
   local path
   for path in "$folder/$2/$1" "$folder/$1"; do
     if [ -f "$path" ] && [ -x "$path" ]; then echo "$path"; return; fi
   done
-  echo "gpu: there is no $1 in $folder" >&2
+  echo "gpu: $folder has no $1" >&2
   return 1
 }
 
-# run_tests NAME FILTER [COMMAND...]: those tests, under that command.
+# run_tests NAME FILTER [COMMAND...]: runs the tests that match FILTER, under COMMAND if given.
 run_tests() {
   local name=$1 filter=$2 log=$out/$1.log start=$SECONDS status ran skipped
   shift 2
@@ -45,21 +45,21 @@ run_tests() {
   else row "$name" "$ran passed, $skipped skipped in $((SECONDS - start)) s"; fi
 }
 
-# Every kernel runs in these, on little: the tools make them a hundred times slower.
+# Together these run every kernel, on small inputs: the tools make kernels a hundred times slower.
 steps='TrainStepTest.IsItsStages/cuda:TrainStepTest.NothingToSeeChangesNothing/cuda'
 further='ChannelsTest.ComeBesides*/cuda:BatchTest.TheSameView*/cuda_deterministic:BatchTest.IsTheSum*/cuda'
 stages='BackendTest.NothingToDrawGivesTheBackground/cuda:BackendTest.PrecomputedColors*/cuda:TrainingStagesTest.Gather*/cuda'
 sanitize() {
   local tool filter
-  if ! command -v compute-sanitizer >/dev/null; then row "compute-sanitizer" "not installed, left out"; return; fi
+  if ! command -v compute-sanitizer >/dev/null; then row "compute-sanitizer" "not installed, skipped"; return; fi
   for tool in memcheck racecheck initcheck; do
     filter="$steps:$stages:$further"
-    [ $tool != memcheck ] || filter="$filter:TrainStepTest.BuffersMayComeFromAnySteps/cuda:CudaTest.TooLittleRoom*"
+    [ $tool != memcheck ] || filter="$filter:TrainStepTest.BuffersMayComeFromAnySteps/cuda:CudaTest.SmallCapacity*"
     run_tests "$tool" "$filter" timeout 300 compute-sanitizer --tool "$tool" --error-exitcode 9
   done
 }
 
-# measure NAME COMMAND...
+# measure NAME COMMAND...: runs a benchmark, and shows and keeps its output.
 measure() {
   local name=$1 log=$out/$1.txt
   shift
@@ -67,7 +67,7 @@ measure() {
   else tail -n 20 "$log"; fail "$name" "see $log"; fi
 }
 
-# number FILE INDENT KEY: the last value of that key at that depth of a JSON file as Stipple writes it.
+# number FILE INDENT KEY: the last value of KEY at this indentation in a JSON file that Stipple wrote.
 number() { sed -n "s/^ \{$2\}\"$3\": \([-+.0-9e]*\),\{0,1\}$/\1/p" "$1" | tail -n 1; }
 
 train() {
@@ -79,7 +79,7 @@ train() {
     fail "train $name" "see $run.log"
     return
   fi
-  row "train $name" "$(printf '%.1f s, PSNR %.2f dB, %d Gaussians, %.0f MiB of the GPU at most' \
+  row "train $name" "$(printf '%.1f s, PSNR %.2f dB, %d Gaussians, peak GPU memory %.0f MiB' \
     "$(number "$metrics" 2 seconds)" "$(number "$metrics" 6 psnr)" "$(number "$metrics" 2 gaussians)" \
     "$(awk "BEGIN {print $(number "$metrics" 2 peak_device_bytes) / 1048576}")")"
 }
@@ -87,7 +87,7 @@ train() {
 folder=${STIPPLE_BUILD:-build/gpu}
 if [ -z "${STIPPLE_BUILD:-}" ] && ! build >"$out/build.log" 2>&1; then
   tail -n 30 "$out/build.log"
-  echo "gpu: the build failed; the whole log is $out/build.log" >&2
+  echo "gpu: the build failed; see $out/build.log" >&2
   exit 1
 fi
 stipple=$(find_binary stipple apps/stipple) || exit 1

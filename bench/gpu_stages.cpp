@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every stage of a training step on the GPU beside its floor: the fewest bytes it must move, at the speed at
-// which this GPU copies, and the fewest instructions it must issue. gpu_stages [BACKEND [STEPS [SCENE]]]
+// Compares every stage of a training step on a GPU with its lower bound: the least number of bytes it must
+// move, at the speed of a copy on this GPU, plus the least number of instructions it must issue.
+//   stipple_gpu_stages [BACKEND [STEPS [SCENE]]]
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -15,11 +16,12 @@
 namespace stipple {
 namespace {
 
-// What a view has of everything, counted from what the stages left.
+// The amount of work in a view, counted in the results of the stages.
 struct Counts {
-  double gaussians = 0, visible = 0, pairs = 0, processed = 0, pixels = 0;
-  double contributions = 0;  // a splat blended into a pixel
-  double patches = 0;        // of 8 x 4 pixels that a splat reaches, before the pixels were finished
+  double gaussians = 0, visible = 0, pairs = 0, pixels = 0;
+  double processed = 0;      // slots before all pixels of their tile are finished
+  double contributions = 0;  // splats blended into pixels
+  double patches = 0;        // of 8 x 4 pixels, counted for each splat that reaches an unfinished pixel
 };
 
 struct TileCount {
@@ -107,7 +109,7 @@ Counts count(Backend& backend, const BenchScene& scene, const View& view, const 
   return c;
 }
 
-// Bytes a second of a large copy, read and written both counted.
+// Bytes per second of a large copy; reads and writes both count.
 double copy_rate(Backend& backend) {
   constexpr std::size_t kRowBytes = 256, kRows = 1 << 22;
   DeviceArray<std::uint32_t> rows, from, to;
@@ -119,7 +121,7 @@ double copy_rate(Backend& backend) {
   double best = 0;
   for (int i = 0; i < 6; ++i) {
     constexpr int kRepeats = 20;
-    rows.download(backend);  // waits
+    rows.download(backend);  // waits for the device
     const auto start = std::chrono::steady_clock::now();
     for (int k = 0; k < kRepeats; ++k) backend.gather(*from.memory(), rows, kRowBytes, *to.memory());
     DeviceArray<std::uint32_t> one;
@@ -131,7 +133,7 @@ double copy_rate(Backend& backend) {
   return best;
 }
 
-// Lane instructions a second: multiprocessors x 128 x clock, of an H200.
+// Lane instructions per second of an H200: multiprocessors x 128 x clock.
 constexpr double kIssueRate = 132.0 * 128 * 1.98e9;
 
 StageTimes floors(const Counts& c, double rate) {
@@ -159,17 +161,17 @@ void run(Backend& backend, const BenchScene& scene, int steps, double rate) {
   view.id = 0;
   TrainState state = make_train_state(backend, bench_gaussians(scene));
   Random random(2);
-  std::vector<std::uint8_t> picture(3ull * scene.width * scene.height);
-  for (auto& v : picture) v = static_cast<std::uint8_t>(random.below(256));
+  std::vector<std::uint8_t> photo(3ull * scene.width * scene.height);
+  for (auto& v : photo) v = static_cast<std::uint8_t>(random.below(256));
   LossTarget target;
-  target.color.upload(backend, picture);
+  target.color.upload(backend, photo);
   TrainStep what;
   what.adam = {.mean = 1e-9f,
                .log_scale = 1e-9f,
                .rotation = 1e-9f,
                .logit_opacity = 1e-9f,
                .sh_base = 1e-9f,
-               .sh_rest = 1e-9f};  // the scene must stay as it is
+               .sh_rest = 1e-9f};  // too small to change the scene
   TrainBuffers buffers;
   const TrainView one{view, &target};
   for (int i = 0; i < 10; ++i) backend.train_step(state, {&one, 1}, what, buffers);
@@ -184,7 +186,7 @@ void run(Backend& backend, const BenchScene& scene, int steps, double rate) {
   }
   const Counts c = count(backend, scene, view, buffers.pass);
   std::printf(
-      "# %s: %.0f visible, %.0f pairs, %.0f processed, %.1f contributions and %.2f patches a pixel, %.0f "
+      "# %s: %.0f visible, %.0f pairs, %.0f processed, %.1f contributions and %.2f patches per pixel, %.0f "
       "MiB\n",
       scene.name.c_str(), c.visible, c.pairs, c.processed, c.contributions / c.pixels, c.patches / c.pixels,
       static_cast<double>(backend.peak_used_bytes()) / (1 << 20));

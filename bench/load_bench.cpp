@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading a real scene's photos beside the bare decoding of its JPEGs, both on all cores:
+// Compares loading the photos of a real scene with merely decoding its JPEGs, both on all cores:
 //   STIPPLE_BENCH_SCENE=path/to/scene build/release/bench/stipple_bench --benchmark_filter=photos
 #include <benchmark/benchmark.h>
 // clang-format off
-#include <cstdio>  // jpeglib.h needs it first
+#include <cstdio>  // must precede jpeglib.h
 #include <jpeglib.h>
 // clang-format on
 
@@ -45,9 +45,9 @@ std::vector<SceneView> bench_views() {
 
 void photos_decoded_bare(benchmark::State& state) {
   const std::vector<SceneView> views = bench_views();
-  if (views.empty()) return state.SkipWithError("STIPPLE_BENCH_SCENE names no scene");
+  if (views.empty()) return state.SkipWithError("set STIPPLE_BENCH_SCENE to the path of a scene");
   for (auto _ : state) {
-    std::vector<std::vector<unsigned char>> photos(views.size());  // kept, as a cache does
+    std::vector<std::vector<unsigned char>> photos(views.size());  // kept in memory, as the cache does
     parallel_for(views.size(), [&](std::size_t i) { photos[i] = decode_bare(views[i].image_path); });
     benchmark::DoNotOptimize(photos.data());
   }
@@ -55,7 +55,7 @@ void photos_decoded_bare(benchmark::State& state) {
 
 void photos_loaded(benchmark::State& state) {
   const std::vector<SceneView> views = bench_views();
-  if (views.empty()) return state.SkipWithError("STIPPLE_BENCH_SCENE names no scene");
+  if (views.empty()) return state.SkipWithError("set STIPPLE_BENCH_SCENE to the path of a scene");
   for (auto _ : state) {
     PhotoCache cache(views, std::size_t{64} << 30);
     cache.load_all();

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stipple.torch.rasterize costs over the stages it calls, forward and backward: 165,000 Gaussians at 516x344.
+"""Measures the overhead of stipple.torch.rasterize over the stages it calls, forward and backward.
 
     PYTHONPATH=build/release/python /usr/bin/python3 bench/python_overhead.py [ROUNDS]
 
-Both run in turns in one process on the same scene; the stages are called in one call each way, as a C++ program would.
-What comes out is in new memory either way. Prints the median milliseconds of each and the ratio.
+Both variants alternate in one process, on the same scene of 165,000 Gaussians at 516x344. The stages are called directly,
+once forward and once backward, as a C++ program would. Both variants allocate new memory for their results. Prints the
+median time of each in milliseconds and the overhead in percent.
 """
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ COUNT, WIDTH, HEIGHT = 165_000, 516, 344
 
 
 def scene(device: str) -> list:
-    """A slab of Gaussians that fills the picture, most of them a few pixels large."""
+    """A slab of Gaussians that fills the image, most of them a few pixels wide."""
     random = np.random.default_rng(1)
     mean = random.uniform([-3, -2, 3], [3, 2, 8], (COUNT, 3))
     values = (
@@ -38,7 +39,7 @@ def scene(device: str) -> list:
 
 
 def stages(tensors: list, camera: stipple.Camera, device: str):
-    """The library's stages on memory that is kept."""
+    """Calls the stages directly; the gradients are kept until the next run."""
     mean, rotation, scale, opacity, sh = tensors
     inputs = [mean, scale, rotation, opacity, sh]
     new = lambda *shape: torch.empty(shape, device=device)
@@ -60,10 +61,10 @@ def stages(tensors: list, camera: stipple.Camera, device: str):
 
 
 def through_torch(tensors: list, camera: stipple.Camera, device: str):
-    """The same by autograd."""
+    """The same through autograd."""
     leaves = [t.clone().requires_grad_() for t in tensors]
     pose, K = torch.eye(4), torch.tensor(camera.K)  # on the host, as docs/python.md advises
-    ones = torch.ones(3, HEIGHT, WIDTH, device=device).permute(1, 2, 0)  # as a loss of it would have them
+    ones = torch.ones(3, HEIGHT, WIDTH, device=device).permute(1, 2, 0)  # laid out like the gradient of a loss
 
     def run() -> None:
         stipple.torch.rasterize(*leaves, pose, K, WIDTH, HEIGHT).color.backward(ones)
@@ -76,7 +77,7 @@ def through_torch(tensors: list, camera: stipple.Camera, device: str):
 
 
 def timed(way, device: str) -> float:
-    """Milliseconds, without what a training loop does between two steps."""
+    """The time of one run in milliseconds, without clearing the previous gradients."""
     run, forget = way
     forget()
     start = time.perf_counter()

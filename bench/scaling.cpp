@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the time of a training step grows with pixels and with Gaussians: prints a table, and draws it.
+// Measures how the time of a training step grows with pixels and with Gaussians; prints and plots a table.
 //   build/release/bench/stipple_scaling docs/scaling.png
 #include <chrono>
 #include <cstdio>
@@ -15,7 +15,7 @@ namespace {
 constexpr int kRepetitions = 7;
 
 struct StepTime {                                     // ms
-  double total = 0, per_pixel = 0, per_gaussian = 0;  // blend, loss, blend_backward; and the rest
+  double total = 0, per_pixel = 0, per_gaussian = 0;  // blend, loss and blend_backward; all other stages
 };
 
 class Timer {
@@ -56,7 +56,7 @@ StepTime time_step(Backend& backend, const BenchScene& scene) {
   return best;
 }
 
-// One chart: the whole step, and its two parts, over what is varied.
+// Plots the whole step and its two parts over the quantity that varies.
 Image chart(const std::string& title, const std::string& x_label, const std::vector<double>& x,
             const std::vector<StepTime>& times) {
   PlotOptions options{title, x_label, {}};
@@ -76,25 +76,25 @@ int run(const char* path) {
   auto backend = make_backend("best");
   std::vector<double> megapixels, millions;
   std::vector<StepTime> by_pixels, by_count;
-  std::printf("the same 100,000 Gaussians at four sizes\n");
-  for (int k : {1, 2, 3, 4}) {  // splats grow with the picture, so that each pixel sees as many
+  std::printf("100,000 Gaussians at four resolutions\n");
+  for (int k : {1, 2, 3, 4}) {  // splats grow with the image, so that the number per pixel is constant
     const BenchScene scene{"", 100'000, 480 * k, 270 * k, 1.5f * static_cast<float>(k)};
     megapixels.push_back(480e-6 * 270 * k * k);
     by_pixels.push_back(time_step(*backend, scene));
-    std::printf("%4dx%-4d %7.1f ms, %6.1f ms a megapixel\n", scene.width, scene.height,
+    std::printf("%4dx%-4d %7.1f ms, %6.1f ms per megapixel\n", scene.width, scene.height,
                 by_pixels.back().total, by_pixels.back().total / megapixels.back());
   }
-  std::printf("1280x720 with four numbers of Gaussians\n");
+  std::printf("1280x720 with four Gaussian counts\n");
   for (int k : {1, 2, 4, 8}) {
     const BenchScene scene{"", 125'000ull * static_cast<unsigned>(k), 1280, 720, 1.5f};
     millions.push_back(0.125 * k);
     by_count.push_back(time_step(*backend, scene));
-    std::printf("%8zu %7.1f ms, %6.1f ms a million\n", scene.count, by_count.back().total,
+    std::printf("%8zu %7.1f ms, %6.1f ms per million\n", scene.count, by_count.back().total,
                 by_count.back().total / millions.back());
   }
   Canvas both(1440, 480, {1, 1, 1});
-  both.picture(0, 0, chart("ms a step: 100,000 Gaussians", "megapixels", megapixels, by_pixels));
-  both.picture(720, 0, chart("ms a step: 1280x720", "million visible Gaussians", millions, by_count));
+  both.picture(0, 0, chart("ms per step: 100,000 Gaussians", "megapixels", megapixels, by_pixels));
+  both.picture(720, 0, chart("ms per step: 1280x720", "million visible Gaussians", millions, by_count));
   save_png(both.image(), path);
   return 0;
 }
@@ -103,6 +103,6 @@ int run(const char* path) {
 }  // namespace stipple
 
 int main(int argc, char** argv) {
-  if (argc != 2) return std::fprintf(stderr, "usage: stipple_scaling PICTURE.png\n"), 2;
+  if (argc != 2) return std::fprintf(stderr, "usage: stipple_scaling IMAGE.png\n"), 2;
   return stipple::run(argv[1]);
 }

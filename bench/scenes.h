@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scenes for timing, generated from fixed seeds: splats of log-normal size, aspect and logit-normal opacity,
-// spread evenly over the picture and stored along a Morton curve, as a trained scene is.
+// Scenes for timing, generated from fixed seeds: splats with log-normal size and aspect ratio and
+// logit-normal opacity, uniformly distributed over the image and stored along a Morton curve, like a trained
+// model.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -15,22 +16,21 @@
 namespace stipple {
 
 struct BenchScene {
-  std::string name;  // as in a benchmark's path: 1M/720p
+  std::string name;  // as in the names of benchmarks, e.g. 1M/720p
   std::size_t count;
   int width, height;
   float median_sigma_px;
-  float visible_share = 1;  // the rest lies behind the camera, in long runs of storage, as in a trained scene
+  float visible_share = 1;  // the others lie behind the camera, in long runs, as in a trained model
 };
 
-// 2k, 165k and 1M are sizes that others have published times for; 12k at 265x473 is OpenSplat's first steps
-// on a capture, with about the distance between neighbours as size.
-
+// Times for 2k, 165k and 1M have been published for other implementations. 12k at 265x473 resembles the first
+// steps of OpenSplat on a capture, where the size of a splat is about the distance to its neighbours.
 inline const std::vector<BenchScene> kBenchScenes = {{"2k/136p", 2000, 245, 136, 4.0f},
                                                      {"12k/473p", 12000, 265, 473, 3.0f},
                                                      {"165k/344p", 165000, 516, 344, 1.5f},
                                                      {"1M/720p", 1000000, 1280, 720, 1.5f}};
 
-// What a GPU is timed on: a small picture, and views of trained scenes as performance tables assume them.
+// For GPUs: a small image, and views of trained models such as performance tables assume.
 inline const std::vector<BenchScene> kGpuScenes = {{"2k/136p", 2000, 245, 136, 4.0f},
                                                    {"1M/1080p", 1000000, 1920, 1080, 2.2f, 0.6f},
                                                    {"6M/1080p", 6000000, 1920, 1080, 1.4f, 0.45f}};
@@ -42,7 +42,7 @@ inline View bench_view(const BenchScene& scene) {
   view.camera.center_px = {static_cast<float>(scene.width) / 2, static_cast<float>(scene.height) / 2};
   view.camera.width_px = scene.width;
   view.camera.height_px = scene.height;
-  view.options.alpha_max = 0.999f;  // as the other systems have it, and the timing prototype
+  view.options.alpha_max = 0.999f;  // as in other implementations and in the timing prototype
   return view;
 }
 

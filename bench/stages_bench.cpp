@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One benchmark a stage and scene; the name is the path: blend/cpu/1M/720p. `step` is what training does:
-// all of them, the last two in one.
+// One benchmark per stage and scene, with names such as blend/cpu/1M/720p. `step` is a whole training step:
+// all stages, with the last two fused.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -16,7 +16,7 @@
 namespace stipple {
 namespace {
 
-// Everything a training step needs, kept between the benchmarks of a scene.
+// Everything that a training step needs; shared by the benchmarks of a scene.
 class Workbench {
  public:
   Workbench(const std::string& backend, const BenchScene& scene)
@@ -33,9 +33,9 @@ class Workbench {
               .rotation = 1e-9f,
               .logit_opacity = 1e-9f,
               .sh_base = 1e-9f,
-              .sh_rest = 1e-9f};  // the scene must stay as it is
+              .sh_rest = 1e-9f};  // too small to change the scene
     step();
-    project_backward();  // for the gradients that optimize alone needs
+    project_backward();  // provides the gradients for the benchmark of optimize
   }
 
   void project() { backend_->project(state_.gaussians, {}, view_, pass_); }
@@ -64,18 +64,18 @@ class Workbench {
     auto splats = pass_.projection.splat.download(*backend_);
     auto visible =
         std::count_if(splats.begin(), splats.end(), [](const auto& s) { return s.splat.opacity > 0; });
-    std::printf("# %s: %zu Gaussians, %dx%d, %td visible, %zu instances, %zu pairs, %.0f MiB peak\n",
+    std::printf("# %s: %zu Gaussians, %dx%d, %td visible, %zu pairs, %zu contributions, %.0f MiB peak\n",
                 scene_.name.c_str(), scene_.count, scene_.width, scene_.height, visible,
-                pass_.bins.gaussian_from_slot.size(), count_pairs(splats), peak_MiB());
+                pass_.bins.gaussian_from_slot.size(), count_contributions(splats), peak_MiB());
     std::fflush(stdout);
   }
 
  private:
-  // How often a splat is blended into a pixel.
-  std::size_t count_pairs(const std::vector<ProjectedSplat>& splats) const {
+  // A contribution is one splat blended into one pixel.
+  std::size_t count_contributions(const std::vector<ProjectedSplat>& splats) const {
     auto slots = pass_.bins.gaussian_from_slot.download(*backend_);
     auto begin = pass_.bins.slot_begin_from_tile.download(*backend_);
-    std::atomic<std::size_t> pairs = 0;
+    std::atomic<std::size_t> contributions = 0;
     parallel_for(begin.size() - 1, [&](std::size_t tile) {
       int x0 = static_cast<int>(tile % pass_.bins.column_count) * 16,
           y0 = static_cast<int>(tile / pass_.bins.column_count) * 16;
@@ -95,9 +95,9 @@ class Workbench {
             ++count;
           }
         }
-      pairs += count;
+      contributions += count;
     });
-    return pairs;
+    return contributions;
   }
 
   static double peak_MiB() {
@@ -116,7 +116,7 @@ class Workbench {
   Pass pass_;
 };
 
-// One at a time: the largest scene takes over a gigabyte.
+// Only one exists at a time: the largest scene takes over a gigabyte.
 Workbench& workbench(const std::string& backend, const BenchScene& scene) {
   static std::string key;
   static std::unique_ptr<Workbench> current;
@@ -143,7 +143,7 @@ void register_stage(const char* stage, void (Workbench::*run)(), const std::stri
 }
 
 void register_all() {
-  for (const std::string backend : {"cpu"})  // a GPU's stages end later than their calls: see gpu_stages.cpp
+  for (const std::string backend : {"cpu"})  // GPU calls return before their stage ends: see gpu_stages.cpp
     for (const BenchScene& scene : kBenchScenes) {
       register_stage("project", &Workbench::project, backend, scene);
       register_stage("bin", &Workbench::bin, backend, scene);

@@ -1,14 +1,14 @@
-# The CUDA backend is built where a usable nvcc is: STIPPLE_CUDA is AUTO, ON or OFF, and STIPPLE_HAS_CUDA the answer.
-set(STIPPLE_CUDA AUTO CACHE STRING "Build the CUDA backend: ON, OFF, or AUTO: where a usable nvcc is found")
+# Decides whether to build the CUDA backend: STIPPLE_CUDA is the request (AUTO, ON or OFF), STIPPLE_HAS_CUDA the result.
+set(STIPPLE_CUDA AUTO CACHE STRING "Build the CUDA backend: ON, OFF, or AUTO (if a usable nvcc is found)")
 set(STIPPLE_HAS_CUDA OFF)
 
-# Whether there is an nvcc that can build the backend goes to `why_not`, which is empty if so. An nvcc that does not
-# work, be it because it does not know the C++ compiler of this machine, must not stop a build that never asked for it.
+# Looks for an nvcc that can build the backend and sets `why_not` to the reason if there is none. An nvcc that does not
+# work, for example because it does not support this C++ compiler, must not break a build that did not ask for CUDA.
 function(find_cuda why_not)
   if(NOT DEFINED CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     find_program(STIPPLE_NVCC nvcc HINTS ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES bin DOC "CUDA's compiler")
     if(NOT STIPPLE_NVCC)
-      set(${why_not} "there is no nvcc" PARENT_SCOPE)
+      set(${why_not} "nvcc was not found" PARENT_SCOPE)
       return()
     endif()
     set(ENV{CUDACXX} ${STIPPLE_NVCC})
@@ -21,17 +21,17 @@ function(find_cuda why_not)
 endfunction()
 
 if(STIPPLE_CUDA STREQUAL "OFF")
-  set(why_no_cuda "it is not wanted")
+  set(why_no_cuda "STIPPLE_CUDA is OFF")
 else()
   find_cuda(why_no_cuda)
 endif()
 if(NOT why_no_cuda)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-    set(CMAKE_CUDA_ARCHITECTURES all-major)  # machine code for every generation that nvcc knows, and PTX
+    set(CMAKE_CUDA_ARCHITECTURES all-major)  # machine code for every generation that nvcc supports, and PTX
   endif()
   enable_language(CUDA)
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12)
-    set(why_no_cuda "nvcc ${CMAKE_CUDA_COMPILER_VERSION} does not know C++20; 12.0 is the first that does")
+    set(why_no_cuda "nvcc ${CMAKE_CUDA_COMPILER_VERSION} does not support C++20; version 12.0 or later is needed")
   endif()
 endif()
 
@@ -40,7 +40,7 @@ if(NOT why_no_cuda)
   set(STIPPLE_HAS_CUDA ON)
   message(STATUS "CUDA backend: built with ${CMAKE_CUDA_COMPILER} for ${CMAKE_CUDA_ARCHITECTURES}")
 elseif(STIPPLE_CUDA STREQUAL "ON")
-  message(FATAL_ERROR "STIPPLE_CUDA is ON, but ${why_no_cuda}. Install CUDA's toolkit, or name its nvcc with CUDACXX.")
+  message(FATAL_ERROR "STIPPLE_CUDA is ON, but ${why_no_cuda}. Install the CUDA toolkit, or set CUDACXX to its nvcc.")
 else()
-  message(STATUS "CUDA backend: left out, ${why_no_cuda}")
+  message(STATUS "CUDA backend: not built, since ${why_no_cuda}")
 endif()

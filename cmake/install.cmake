@@ -1,4 +1,4 @@
-# `cmake --install`, and what find_package(stipple) reads afterwards.
+# Rules for `cmake --install`, and the package files that find_package(stipple) reads.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stipple)
 

@@ -1,6 +1,7 @@
-# Python's stipple is built where Python and pybind11 are: STIPPLE_PYTHON is AUTO, ON or OFF, and STIPPLE_HAS_PYTHON
-# the answer. Which Python: that of Debian, which has numpy and torch as packages, unless Python_EXECUTABLE says else.
-set(STIPPLE_PYTHON AUTO CACHE STRING "Build the Python module: ON, OFF, or AUTO: where Python and pybind11 are found")
+# Decides whether to build the Python module: STIPPLE_PYTHON is the request (AUTO, ON or OFF), STIPPLE_HAS_PYTHON the
+# result. The default is the system's Python, for which Debian has packages of numpy and torch; Python_EXECUTABLE
+# selects another.
+set(STIPPLE_PYTHON AUTO CACHE STRING "Build the Python module: ON, OFF, or AUTO (if Python and pybind11 are found)")
 set(STIPPLE_HAS_PYTHON OFF)
 if(NOT STIPPLE_PYTHON STREQUAL "OFF")
   if(NOT DEFINED Python_EXECUTABLE AND EXISTS /usr/bin/python3)
@@ -17,8 +18,8 @@ if(NOT STIPPLE_PYTHON STREQUAL "OFF")
   endif()
   if(Python_FOUND AND pybind11_FOUND)
     set(STIPPLE_HAS_PYTHON ON)
-    message(STATUS "Python: the module is built for ${Python_EXECUTABLE} (${Python_VERSION})")
+    message(STATUS "Python module: built for ${Python_EXECUTABLE} (${Python_VERSION})")
   else()
-    message(STATUS "Python: no module, since Python's headers or pybind11 are missing")
+    message(STATUS "Python module: not built, since Python's headers or pybind11 are missing")
   endif()
 endif()

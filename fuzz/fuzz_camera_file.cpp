@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// camera.json.
+// Reads camera.json.
 #include "fuzz/fuzz_folder.h"
 #include "stipple/io/camera_file.h"
 

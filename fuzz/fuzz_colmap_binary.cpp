@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cameras.bin, images.bin or points3D.bin, as the first byte says, beside good ones of the other two.
+// Reads cameras.bin, images.bin or points3D.bin, chosen by the first byte, together with valid files for the
+// other two.
 #include "fuzz/fuzz_folder.h"
 #include "stipple/scene/formats/save_scene.h"
 

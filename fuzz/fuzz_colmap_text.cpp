@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cameras.txt, images.txt or points3D.txt, as the first byte says, beside empty ones of the other two.
+// Reads cameras.txt, images.txt or points3D.txt, chosen by the first byte, together with empty files for the
+// other two.
 #include "fuzz/fuzz_folder.h"
 #include "stipple/scene/formats/colmap.h"
 

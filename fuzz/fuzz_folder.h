@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A fuzzer's input as the file that a reader expects, in a folder of the fuzzer's own in memory.
+// Passes the input of a fuzzer to a reader as a file, in a temporary folder that is kept in memory if
+// possible.
 #include <stdlib.h>  // mkdtemp
 
 #include <cstddef>
@@ -41,7 +42,7 @@ class FuzzFolder {
   std::filesystem::path path_;
 };
 
-// An Error is what broken files are for; anything else that is thrown ends the fuzzer.
+// Malformed files may throw an Error; any other exception crashes the fuzz target.
 template <class F>
 void expect_error_or_result(F f) {
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A .ply, as Gaussians and as points.
+// Reads a .ply file as Gaussians and as points.
 #include "fuzz/fuzz_folder.h"
 #include "stipple/io/ply/ply.h"
 #include "stipple/scene/formats/points_file.h"

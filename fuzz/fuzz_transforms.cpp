@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// transforms.json.
+// Reads transforms.json.
 #include "fuzz/fuzz_folder.h"
 #include "stipple/scene/formats/transforms.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A main for the fuzz targets without a fuzzer: runs the files of the folders given, so that every build's
-// tests go through the kept inputs.
+// A main() for the fuzz targets in builds without a fuzzer. Runs a target on all files in the given folders,
+// so that the ordinary tests cover the corpus.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets and runs each for a time: fuzz/run.sh SECONDS [TARGET ...]. New inputs go to build/fuzz/found;
-# one that ends a target is left there as crash-*, and the exit status is 1.
+# Builds the fuzz targets and runs each for the given time: fuzz/run.sh SECONDS [TARGET ...]. New inputs go to
+# build/fuzz/found. If an input crashes a target, it is kept there as crash-*, and the exit status is 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET ...]}

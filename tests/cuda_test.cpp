@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can go wrong on a GPU and nowhere else, forced to: too little room predicted, too little memory, and
+// What can go wrong only on a GPU, provoked: a predicted capacity that is too small, too little memory, and
 // arrays that outlive their backend.
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class CudaTest : public testing::Test {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-// As a trainer would, with a photo of noise.
+// One training step, with noise as the photo.
 PassResult step(Backend& backend, TrainState& state, View view, int number, TrainBuffers& buffers,
                 int id = 0) {
   LossTarget target;
@@ -74,25 +74,25 @@ SixSteps six_steps_on_two_views(const cuda::BinRoom& first_room) {
   return {trained(backend, state, outcome), backend.own(buffers.pass).overflow_count};
 }
 
-TEST_F(CudaTest, TooLittleRoomRunsTheStepAgain) {
+TEST_F(CudaTest, SmallCapacityRerunsStep) {
   const SixSteps expected = six_steps_on_two_views({1 << 20, 1 << 22, true});
   EXPECT_EQ(expected.overflow_count, 0);
-  // Too little for Gaussians, for pairs, and for both.
+  // Too small for the Gaussians, for the pairs, and for both.
   for (const cuda::BinRoom room :
        {cuda::BinRoom{1, 1, true}, {1 << 20, 255, true}, {100, 1 << 22, true}, {5000, 10'000, true}}) {
     const SixSteps small = six_steps_on_two_views(room);
     expect_same(small.trained, expected.trained);
-    EXPECT_EQ(small.overflow_count, 2) << room.pairs;  // once for each view: the next time it is known
+    EXPECT_EQ(small.overflow_count, 2) << room.pairs;  // once per view: then its capacity is known
   }
 }
 
-// Where one view of a batch has too little room, the whole step is run again.
-TEST_F(CudaTest, TooLittleRoomInABatchRunsTheStepAgain) {
+// If the capacity is too small for one view of a batch, the whole step is run again.
+TEST_F(CudaTest, SmallCapacityForOneViewRerunsBatch) {
   const Gaussians g = random_cloud(20000, 3, 85);
   struct Outcome {
     Trained trained;
     int overflow_count;
-    std::vector<std::size_t> pairs;  // that each view needed
+    std::vector<std::size_t> pairs;  // needed by each view
   };
   const auto train_with = [&](const cuda::BinRoom& first_room) {
     cuda::CudaBackend backend({.deterministic = true});
@@ -125,16 +125,16 @@ TEST_F(CudaTest, TooLittleRoomInABatchRunsTheStepAgain) {
   EXPECT_FALSE(same_bits(again.trained.gaussians, g));
 }
 
-// A loss whose gradient never leaves the device: half the squares of the colours, whose gradient are the
-// colours.
-TEST_F(CudaTest, AnOwnLossWorksOnTheDeviceAlone) {
+// A loss whose gradient never leaves the device: half the sum of squared colours, whose gradient is the
+// colours themselves.
+TEST_F(CudaTest, CustomLossRunsEntirelyOnDevice) {
   cuda::CudaBackend backend({.deterministic = true});
   View view{looking_down_z(80, 60, 70), {}};
   view.id = 0;
   TrainState state = make_train_state(backend, random_cloud(500, 0, 126));
   TrainBuffers buffers;
   cudaStream_t stream = nullptr;
-  cuda::check(cudaStreamCreate(&stream), "make a stream");
+  cuda::check(cudaStreamCreate(&stream), "create a stream");
   TrainStep step;
   step.adam = {.logit_opacity = 0.1f, .sh_base = 0.05f};
   step.own_loss = [&](Backend& b, const View&, const Frame& frame, FrameGradient& dL) {
@@ -160,8 +160,8 @@ TEST_F(CudaTest, AnOwnLossWorksOnTheDeviceAlone) {
   cudaStreamDestroy(stream);
 }
 
-// A pass whose first allocation finds no room is as new, and may be tried again.
-TEST_F(CudaTest, APassThatFoundNoRoomMayBeTriedAgain) {
+// A pass whose first allocation fails is left as new, and can be retried.
+TEST_F(CudaTest, PassCanBeRetriedAfterFailedAllocation) {
   const View view{looking_down_z(64, 48, 60), {}};
   auto backend = make_backend("cuda", {.max_bytes = 64 * kMiB});
   const DeviceGaussians g = upload(*backend, random_cloud(100, 0, 88));
@@ -173,8 +173,8 @@ TEST_F(CudaTest, APassThatFoundNoRoomMayBeTriedAgain) {
   EXPECT_EQ(pass.frame.color.download(*backend).size(), 3u * 64 * 48);
 }
 
-// What a view had the last time is too little, after the number of Gaussians has grown.
-TEST_F(CudaTest, MoreGaussiansThanTheLastTimeRunTheStepAgain) {
+// The capacity that a view needed last time is too small once there are many more Gaussians.
+TEST_F(CudaTest, GrowthBeyondCapacityRerunsStep) {
   const View view{looking_down_z(245, 136, 150), {}};
   cuda::CudaBackend backend({.deterministic = true});
   TrainBuffers grown, fresh;
@@ -191,8 +191,8 @@ TEST_F(CudaTest, MoreGaussiansThanTheLastTimeRunTheStepAgain) {
   expect_same(trained(backend, in_grown, one), trained(backend, in_fresh, other));
 }
 
-// A camera that is refined is another one at every step, but the same view.
-TEST_F(CudaTest, ACameraThatMovesNeitherTakesMemoryNorRunsStepsAgain) {
+// A camera under optimisation changes at every step, but it remains the same view.
+TEST_F(CudaTest, MovingCameraNeitherAllocatesNorReruns) {
   cuda::CudaBackend backend({.deterministic = true});
   TrainState state = make_train_state(backend, random_cloud(20000, 1, 85));
   TrainBuffers buffers;
@@ -209,8 +209,8 @@ TEST_F(CudaTest, ACameraThatMovesNeitherTakesMemoryNorRunsStepsAgain) {
   EXPECT_EQ(backend.own(buffers.pass).room_from_view.size(), 1u);
 }
 
-// Two backends in one process, used in turns and from two threads, give what each gives alone.
-TEST_F(CudaTest, TwoBackendsDoNotDisturbEachOther) {
+// Two backends in one process, used alternately and from two threads, give the same results as one alone.
+TEST_F(CudaTest, TwoBackendsAreIndependent) {
   const View view{looking_down_z(245, 136, 150), {}};
   const Gaussians g = random_cloud(20000, 3, 90);
   const auto steps = [&](Backend& backend, TrainState& state, TrainBuffers& buffers, int from, int to) {
@@ -239,7 +239,7 @@ TEST_F(CudaTest, TwoBackendsDoNotDisturbEachOther) {
   expect_same(trained(b, state_b, result_b), expected);
 }
 
-// Memory of the GPU that somebody else allocated, with bytes around each block that must stay as they are.
+// GPU memory allocated outside the backend, with bytes around each block that must not change.
 class CanaryBlocks {
  public:
   CanaryBlocks() = default;
@@ -278,7 +278,7 @@ class CanaryBlocks {
   std::vector<Block> blocks_;
 };
 
-TEST_F(CudaTest, NoStageLeavesBorrowedMemory) {
+TEST_F(CudaTest, StagesStayWithinBorrowedMemory) {
   for (const std::size_t count : {1, 31, 32, 33, 203}) {
     SCOPED_TRACE(count);
     CanaryBlocks blocks;
@@ -287,19 +287,19 @@ TEST_F(CudaTest, NoStageLeavesBorrowedMemory) {
   }
 }
 
-TEST_F(CudaTest, ADeviceThatIsNotThereIsRefused) {
+TEST_F(CudaTest, RejectsMissingDevice) {
   const std::string message = error_of([] { make_backend("cuda", {.device = 99}); });
   EXPECT_NE(message.find("there is no CUDA device 99"), std::string::npos) << message;
   EXPECT_FALSE(list_devices("cuda").empty());
 }
 
-TEST_F(CudaTest, NoMoreMemoryIsTakenThanAllowed) {
+TEST_F(CudaTest, RespectsMemoryLimit) {
   auto backend = make_backend("cuda", {.max_bytes = 32 * kMiB});
   EXPECT_EQ(backend->own_memory_bytes(), 32 * kMiB);
   const std::size_t used = backend->used_bytes();
   const std::string message = error_of([&] { backend->allocate(33 * kMiB); });
-  EXPECT_NE(message.find("the GPU has no room for another 33 MiB"), std::string::npos) << message;
-  EXPECT_NE(message.find("that is all that it may use"), std::string::npos) << message;
+  EXPECT_NE(message.find("cannot allocate 33 MiB on the GPU"), std::string::npos) << message;
+  EXPECT_NE(message.find("the total would exceed the memory limit"), std::string::npos) << message;
   EXPECT_THROW(backend->allocate(33 * kMiB), OutOfMemory);
   EXPECT_THROW(backend->allocate(std::numeric_limits<std::size_t>::max()), OutOfMemory);
   EXPECT_EQ(backend->used_bytes(), used);
@@ -312,9 +312,9 @@ TEST_F(CudaTest, NoMoreMemoryIsTakenThanAllowed) {
   EXPECT_GE(backend->peak_used_bytes(), 30 * kMiB);
 }
 
-// A picture that does not fit fails amid a step, which then has changed nothing, and a smaller one goes on:
-// wherever in the step it was that memory ended.
-TEST_F(CudaTest, AStepThatDoesNotFitChangesNothing) {
+// A step on an image that does not fit runs out of memory at some stage and changes nothing, whichever stage
+// it is; training then continues on a smaller image.
+TEST_F(CudaTest, StepOutOfMemoryChangesNothing) {
   const View large{looking_down_z(1600, 1600, 1000), {}}, small{looking_down_z(64, 48, 60), {}};
   const Gaussians g = random_cloud(10000, 3, 88);
   auto unlimited = make_backend("cuda", {.deterministic = true});
@@ -331,7 +331,7 @@ TEST_F(CudaTest, AStepThatDoesNotFitChangesNothing) {
     const PassResult one = step(*limited, limited_state, small, 1, limited_buffers);
     try {
       step(*limited, limited_state, large, 2, limited_buffers, 1);
-      break;  // from here on there is room
+      break;  // from here on the step fits
     } catch (const OutOfMemory&) {
       ++failures;
     }
@@ -344,12 +344,12 @@ TEST_F(CudaTest, AStepThatDoesNotFitChangesNothing) {
   EXPECT_LT(failures, 50);
 }
 
-TEST_F(CudaTest, MoreMemoryThanThereIsIsRefused) {
+TEST_F(CudaTest, RejectsLimitAboveFreeMemory) {
   const std::string message = error_of([] { make_backend("cuda", {.max_bytes = std::size_t{1} << 50}); });
-  EXPECT_NE(message.find("ask for less"), std::string::npos) << message;
+  EXPECT_NE(message.find("set a lower limit"), std::string::npos) << message;
 }
 
-TEST_F(CudaTest, ArraysMayOutliveTheirBackend) {
+TEST_F(CudaTest, ArraysMayOutliveBackend) {
   DeviceGaussians kept;
   {
     auto backend = make_backend("cuda");
@@ -358,7 +358,7 @@ TEST_F(CudaTest, ArraysMayOutliveTheirBackend) {
   EXPECT_EQ(kept.size(), 1000u);
   kept = {};
   const View view{looking_down_z(64, 48, 60), {}};
-  Rendering after("cuda", random_cloud(1000, 3, 89), view);  // nothing was left in a bad state
+  Rendering after("cuda", random_cloud(1000, 3, 89), view);  // the device is still usable
   EXPECT_EQ(after.frame.color.download(*after.backend).size(), 3u * 64 * 48);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# shaders_compile.sh MATH_FOLDER: the shared maths is still GLSL: it compiles as 4.60 (Vulkan) and as ES 3.00
-# (WebGL2). Exit status 77 means skipped: a compiler is missing.
+# shaders_compile.sh MATH_FOLDER: checks that the shared maths is valid GLSL: it must compile as GLSL 4.60 (Vulkan) and as
+# GLSL ES 3.00 (WebGL2). Exit status 77 means that the test was skipped because a compiler is missing.
 set -euo pipefail
 math=$1
 for tool in glslc glslangValidator; do
@@ -12,14 +12,14 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The same files in the same order as in math.inc.
+# The files that math.inc includes, in its order.
 files=$(sed -n 's|^#include "stipple/math/\(.*\.glsl\)"|\1|p' "$math/math.inc")
 [ "$(echo "$files" | wc -w)" = "$(find "$math" -name '*.glsl' ! -name language.glsl | wc -l)" ] ||
   { echo "math.inc does not include every .glsl file of $math"; exit 1; }
 
 maths() { for file in language.glsl $files; do cat "$math/$file"; done; }
 
-# Every function's result reaches an output, so that nothing is checked less for being unused.
+# The result of every function contributes to an output, so that the compilers cannot discard any of them as unused.
 body='
   Pinhole camera;
   camera.rotation = mat3(1.0); camera.translation = vec3(0.0); camera.focal_px = vec2(100.0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Everything a program that uses the library needs.
+// Includes everything that a program using the library needs.
 #include "stipple/backend/backend.h"
 #include "stipple/backend/render.h"
 #include "stipple/camera/camera.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# eval_commands_test.sh STIPPLE: eval and compare for real, on a small scene and on runs' folders made here: what they print,
-# the pictures they leave, and each way of being given something wrong.
+# eval_commands_test.sh STIPPLE: runs eval and compare on a small scene and on run folders made here, and checks what they
+# print, the images they write, and their errors for every kind of wrong input.
 . "$(dirname "$0")/command_test.sh"
 is_png() { [ "$(head -c 4 "$1" | tail -c 3)" = PNG ]; }
 
@@ -35,78 +35,78 @@ cp other/log.jsonl old/run/
 
 run eval run
 check "eval succeeds" status_is 0
-check "eval has a row for each test view, and the mean last" \
+check "eval prints a row for each test view, then the mean" \
   [ "$(awk '{print $1}' stdout | xargs)" = "view 0001.png 0009.png mean" ]
-check "the mean is the mean" awk 'NR == 2 || NR == 3 {p += $2; s += $3}
+check "the mean row is the mean of the views" awk 'NR == 2 || NR == 3 {p += $2; s += $3}
   $1 == "mean" {exit !((p / 2 - $2)^2 < 1e-3 && (s / 2 - $3)^2 < 1e-6)}' stdout
-check "eval leaves a contact sheet" is_png run/contact_sheet.png
-check "two rows of three pictures" [ "$(size_of run/contact_sheet.png)" = 1008x624 ]
+check "eval writes a contact sheet" is_png run/contact_sheet.png
+check "the contact sheet has two rows of three images" [ "$(size_of run/contact_sheet.png)" = 1008x624 ]
 run eval run --json -o sheet.png
 check "eval --json succeeds" status_is 0
 check "eval --json names the split" says '"split": "test"'
 check "eval --json names views" says '"name": "0009.png"'
-check "eval -o says where" cmp sheet.png run/contact_sheet.png
+check "eval -o sets the path of the contact sheet" cmp sheet.png run/contact_sheet.png
 run eval run --train -o train.png
-check "--train shows the ten others" [ "$(wc -l <stdout)" = 12 ]
+check "--train scores the other ten views" [ "$(wc -l <stdout)" = 12 ]
 run eval fit/model.ply scene
 check "eval of a model succeeds" status_is 0
-check "eval of a model shows the test views" says "0009.png"
-check "eval of a model leaves no picture unasked" [ "$(ls fit scene | grep -c contact)" = 0 ]
+check "eval of a model scores the test views" says "0009.png"
+check "eval of a model writes no contact sheet without -o" [ "$(ls fit scene | grep -c contact)" = 0 ]
 
 run eval fit/model.ply
-check "a model without a scene fails" status_is 1
-check "a model without a scene: the way out" one_line_with "give the scene's folder as second argument"
+check "model without a scene: fails" status_is 1
+check "model without a scene: the error says how to give one" one_line_with "give the scene's folder as second argument"
 run eval nowhere
-check "no run fails" status_is 1
-check "no run is named" one_line_with "nowhere: no such folder"
+check "missing run: fails" status_is 1
+check "missing run: the error names it" one_line_with "nowhere: no such folder"
 run eval other
-check "a run without a model fails" status_is 1
-check "a run without a model: it says so" one_line_with "other: there is no model.ply"
+check "run without a model: fails" status_is 1
+check "run without a model: the error says so" one_line_with "other: there is no model.ply"
 run eval run -o nowhere/sheet.png
-check "a sheet that cannot be written fails" one_line_with "nowhere/sheet.png"
+check "unwritable contact sheet: the error names it" one_line_with "nowhere/sheet.png"
 run eval run --backend abacus
-check "an unknown backend fails" one_line_with "this build has no backend 'abacus'"
+check "unknown backend: the error names it" one_line_with "this build has no backend 'abacus'"
 mv scene moved
 run eval run
-check "a scene that was moved fails" status_is 1
-check "a scene that was moved: the way out" one_line_with "scene; give the scene's folder as second argument"
+check "moved scene: fails" status_is 1
+check "moved scene: the error says how to give the scene" one_line_with "scene; give the scene's folder as second argument"
 run eval run moved
-check "the scene may be given" status_is 0
+check "the scene may be given as an argument" status_is 0
 options "$work/moved" 32 false >run/options.json
 run eval run
-check "the run's options for photos are used" status_is 0
-check "smaller photos have other scores" [ "$(cmp -s sheet.png run/contact_sheet.png; echo $?)" = 1 ]
-check "test views that were trained on are told" tells "trained on its test views"
+check "eval uses the run's photo options" status_is 0
+check "smaller photos give another contact sheet" [ "$(cmp -s sheet.png run/contact_sheet.png; echo $?)" = 1 ]
+check "eval warns if the run trained on its test views" tells "trained on its test views"
 options "$work/moved" -5 true >run/options.json
 run eval run
-check "an option out of range fails" one_line_with "max_resolution: '-5' is not a whole number from 0 on"
+check "option out of range: the error names it" one_line_with "max_resolution: '-5' is not a whole number from 0 on"
 echo '{"scene": ' >run/options.json
 run eval run
-check "cut options fail" status_is 1
-check "cut options are named" one_line_with "run/options.json"
+check "truncated options.json: fails" status_is 1
+check "truncated options.json: the error names it" one_line_with "run/options.json"
 
 run compare run/ other
 check "compare succeeds" status_is 0
-check "compare: the run with metrics" grep -qE '^run +300 +1800 +9\.5 +118 MiB +24\.32 +0\.8123$' stdout
-check "compare: the run without, as far as its log" grep -qE '^other +200 +1500 +7\.2 +- +- +-$' stdout
-check "compare counts damaged lines" one_line_with "run/log.jsonl: lines left out because they are cut or damaged: 5"
+check "compare: a run with metrics" grep -qE '^run +300 +1800 +9\.5 +118 MiB +24\.32 +0\.8123$' stdout
+check "compare: a run without metrics shows what its log has" grep -qE '^other +200 +1500 +7\.2 +- +- +-$' stdout
+check "compare counts the damaged lines of a log" one_line_with "run/log.jsonl: lines left out because they are cut or damaged: 5"
 run compare run other --json -o compare.png
 check "compare --json succeeds" status_is 0
 check "compare --json has the numbers" says '"peak_memory_bytes": 123456789,'
-check "compare --json: unknown is null" says '"ssim": null'
-check "compare -o leaves a picture" is_png compare.png
+check "compare --json: unknown values are null" says '"ssim": null'
+check "compare -o writes a plot" is_png compare.png
 run compare run old/run
-check "runs of one name go by their paths" grep -qE '^old/run +200' stdout
+check "runs with the same name are listed by their paths" grep -qE '^old/run +200' stdout
 run compare other nowhere
-check "compare with no run fails" status_is 1
-check "compare with no run: it is named" one_line_with "nowhere"
+check "compare with a missing run: fails" status_is 1
+check "compare with a missing run: the error names it" one_line_with "nowhere"
 mkdir empty
 run compare empty
-check "an empty folder is no run" one_line_with "empty: there is no log.jsonl"
+check "compare with an empty folder: the error says what is missing" one_line_with "empty: there is no log.jsonl"
 echo '{"steps": 3' >other/metrics.json
 run compare other
-check "cut metrics fail" one_line_with "other/metrics.json"
+check "truncated metrics.json: the error names it" one_line_with "other/metrics.json"
 run compare
-check "compare of nothing is a misuse" status_is 2
+check "compare without runs: usage error" status_is 2
 
 finish

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Plays COLMAP for sfm_test.sh: writes down how it was called in $FAKE/calls, and leaves files and lines like COLMAP's,
-# the model as text. The database is the list of photos. Told what to do by variables:
-#   FAKE_NEWER   speak as versions since 3.12 do          FAKE_FAIL   the step that fails
-#   FAKE_PLACED  how many photos are placed; default all  FAKE_HANG   the step that never ends
-#   FAKE_FORGET  the photo that is not undistorted        FAKE_DEAF   do not end when asked to
+# Stands in for COLMAP in sfm_test.sh: appends its arguments to $FAKE/calls, and prints lines and writes files like COLMAP's,
+# with the model as text. Its database is the list of photos. These variables control it:
+#   FAKE_NEWER   print and take options like 3.12 and later    FAKE_FAIL   the step that fails
+#   FAKE_PLACED  the number of photos placed; default all      FAKE_HANG   the step that never ends
+#   FAKE_FORGET  the photo that is not undistorted             FAKE_DEAF   ignore SIGTERM while hanging
 set -eu
 if [ "${2-}" = -h ]; then
   kind=${FAKE_NEWER:+Feature}
@@ -28,7 +28,7 @@ write_model() { # write_model FOLDER COUNT: the first photos of the database
 }
 if [ "${FAKE_HANG-}" = "$step" ]; then
   [ -n "${FAKE_DEAF-}" ] && trap '' TERM
-  sleep 60 & echo $! >"$FAKE/hanging"
+  sleep 3600 & echo $! >"$FAKE/hanging"
   wait; wait
 fi
 if [ "${FAKE_FAIL-}" = "$step" ]; then

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# render_path_test.sh STIPPLE: stipple render --path for real, with an ffmpeg that is played by a script, so that it
-# runs everywhere and everything can go wrong.
+# render_path_test.sh STIPPLE: runs stipple render --path with a script in place of ffmpeg, so that the test needs no ffmpeg
+# and can make it fail.
 . "$(dirname "$0")/command_test.sh"
-run() { PATH=$path "$stipple" "$@" >stdout 2>stderr; status=$?; }  # into stdout, stderr, status
+run() { PATH=$path "$stipple" "$@" >stdout 2>stderr; status=$?; }
 files() { (cd "$1" && find . -type f | sed 's|^\./||' | sort | xargs); }
 
 mkdir none fake
@@ -10,7 +10,7 @@ path=$work/none  # without an ffmpeg
 cat >fake/ffmpeg <<'END'
 #!/bin/bash
 printf '%s\n' "$@" >"$FAKE/arguments"
-[ -z "${FAKE_SLOW:-}" ] || exec /bin/sleep 60
+[ -z "${FAKE_SLOW:-}" ] || exec /bin/sleep 3600
 echo "half a video" >"${!#}"
 [ -z "${FAKE_ERROR:-}" ] || { echo "Unknown encoder 'libx264'"; exit 8; }
 END
@@ -28,102 +28,100 @@ END
 
 run render fit/model.ply --scene scene --path orbit --frames 5 -o orbit/
 check "an orbit succeeds" status_is 0
-check "it has the frames asked for" [ "$(files orbit)" = "0001.png 0002.png 0003.png 0004.png 0005.png" ]
-check "they are as large as the photos" [ "$(size_of orbit/0001.png)" = 64x48 ]
+check "an orbit has the requested number of frames" [ "$(files orbit)" = "0001.png 0002.png 0003.png 0004.png 0005.png" ]
+check "frames have the size of the photos" [ "$(size_of orbit/0001.png)" = 64x48 ]
 check "the camera moves" [ "$(cmp -s orbit/0001.png orbit/0003.png; echo $?)" = 1 ]
-check "they are counted" says "orbit/: 5 frames"
-check "without ffmpeg, how to make the video is told" tells "ffmpeg -framerate 30 -i orbit/%04d.png"
-check "how to install it is told" tells "sudo apt install ffmpeg"
+check "the number of frames is printed" says "orbit/: 5 frames"
+check "without ffmpeg: prints the command that makes the video" tells "ffmpeg -framerate 30 -i orbit/%04d.png"
+check "without ffmpeg: prints how to install it" tells "sudo apt install ffmpeg"
 run render run --path interpolate --frames 4 -o flight
-check "a run knows its scene" status_is 0
-check "and its frames have even sides" [ "$(size_of flight/0004.png)" = 32x24 ]
+check "a run's folder implies its scene" status_is 0
+check "frames of an interpolated path have even sides" [ "$(size_of flight/0004.png)" = 32x24 ]
 run render run --path cameras -o photos
-check "the photos' cameras succeed" status_is 0
-check "a frame for each photo, of its name" [ "$(files photos)" = "$(files scene/images)" ]
-check "of its size" [ "$(size_of photos/0001.png)" = 33x25 ]
-check "they make no video" [ ! -s stderr -o "$(grep -c ffmpeg stderr)" = 0 ]
+check "--path cameras succeeds" status_is 0
+check "--path cameras renders a frame per photo, with its name" [ "$(files photos)" = "$(files scene/images)" ]
+check "--path cameras keeps the size of the photos" [ "$(size_of photos/0001.png)" = 33x25 ]
+check "--path cameras makes no video" [ ! -s stderr -o "$(grep -c ffmpeg stderr)" = 0 ]
 mv scene moved
 run render run --path orbit --frames 2 -o x
-check "a scene that is gone fails" fails_with "$work/scene"
+check "moved scene: the error names it" fails_with "$work/scene"
 run render run --scene moved --path orbit --frames 2 --size 128x64 --background 1,0,0 --antialiased -o moved_orbit
-check "--scene says where it is now" status_is 0
-check "--size is the frames' size" [ "$(size_of moved_orbit/0002.png)" = 128x64 ]
+check "moved scene: --scene gives the new path" status_is 0
+check "--size sets the size of the frames" [ "$(size_of moved_orbit/0002.png)" = 128x64 ]
 mv moved scene
 run render run --camera fit/camera.json -o single.png
-check "a run's folder does for a single image too" cmp single.png fit/result.png
+check "a single image can be rendered from a run's folder" cmp single.png fit/result.png
 
 path=$work/fake
 run render run --path orbit --frames 3 --fps 24 -o "a %d folder"
 check "with ffmpeg it succeeds" status_is 0
-check "there is a video with the frames" [ "$(files "a %d folder")" = "0001.png 0002.png 0003.png video.mp4" ]
-check "the video is named" says "a %d folder/video.mp4"
-check "ffmpeg gets the frames" grep -qxF "$work/a %%d folder/%04d.png" arguments
-check "ffmpeg gets the speed" [ "$(grep -A1 -x -- -framerate arguments | tail -n 1)" = 24 ]
-check "the video plays everywhere" [ "$(grep -xcE 'libx264|yuv420p' arguments)" = 2 ]
+check "the video is beside the frames" [ "$(files "a %d folder")" = "0001.png 0002.png 0003.png video.mp4" ]
+check "the path of the video is printed" says "a %d folder/video.mp4"
+check "ffmpeg gets the path of the frames, with % escaped" grep -qxF "$work/a %%d folder/%04d.png" arguments
+check "ffmpeg gets the frame rate" [ "$(grep -A1 -x -- -framerate arguments | tail -n 1)" = 24 ]
+check "the video has a widely supported format" [ "$(grep -xcE 'libx264|yuv420p' arguments)" = 2 ]
 run render run --path orbit --frames 3 -o flight.mp4
-check "a video alone succeeds" [ "$status" = 0 -a -s flight.mp4 ]
-check "and leaves no frames" [ "$(ls -d flight.mp4*)" = flight.mp4 ]
+check "an .mp4 output succeeds" [ "$status" = 0 -a -s flight.mp4 ]
+check "an .mp4 output leaves no frames" [ "$(ls -d flight.mp4*)" = flight.mp4 ]
 run render run --path cameras -o cameras.mp4
-check "the photos' cameras make no video" fails_with "give a folder"
+check "--path cameras with an .mp4: the error asks for a folder" fails_with "give a folder"
 FAKE_ERROR=1 run render run --path orbit --frames 3 -o failed
-check "an ffmpeg that fails is quoted" fails_with "(exit status 8): Unknown encoder 'libx264'"
-check "the frames stay, half a video does not" [ "$(files failed)" = "0001.png 0002.png 0003.png" ]
+check "ffmpeg fails: the error quotes it" fails_with "(exit status 8): Unknown encoder 'libx264'"
+check "ffmpeg fails: the frames stay, the partial video does not" [ "$(files failed)" = "0001.png 0002.png 0003.png" ]
 cp flight.mp4 before.mp4
 FAKE_ERROR=1 run render run --path orbit --frames 3 -o flight.mp4
-check "a failure leaves an older video alone" cmp flight.mp4 before.mp4
-check "and nothing beside it" [ "$(ls -d flight.mp4*)" = flight.mp4 ]
+check "ffmpeg fails: an older video stays as it was" cmp flight.mp4 before.mp4
+check "ffmpeg fails: leaves no temporary files" [ "$(ls -d flight.mp4*)" = flight.mp4 ]
 
 path=$work/none
 run render run --path orbit -o flight.mp4
-check "a video without ffmpeg fails" fails_with "sudo apt install ffmpeg"
+check "an .mp4 without ffmpeg: the error says how to install it" fails_with "sudo apt install ffmpeg"
 run render run --path orbit -o orbit
-check "a folder with frames in it fails" fails_with "orbit is already there"
-check "and is left alone" [ "$(ls orbit | wc -l)" = 5 ]
+check "a folder with frames: refused" fails_with "orbit is already there"
+check "a folder with frames: stays as it was" [ "$(ls orbit | wc -l)" = 5 ]
 run render run --path orbit -o image.png
-check "one image for many fails" fails_with "give a folder"
+check "an image file for a path: the error asks for a folder" fails_with "give a folder"
 run render run --path orbit -o no/such/flight.mp4
-check "a video that cannot be written fails" fails_with "no/such/flight.mp4"
+check "unwritable video: the error names it" fails_with "no/such/flight.mp4"
 run render run --path orbit -o /proc/frames
-check "a folder that cannot be made fails" fails_with "/proc/frames"
+check "a folder that cannot be created: the error names it" fails_with "/proc/frames"
 run render fit/model.ply --path orbit -o x
-check "no scene: the way out is named" fails_with "--scene"
+check "model without a scene: the error suggests --scene" fails_with "--scene"
 run render fit --path orbit -o x
-check "a folder that is no run is named" fails_with "fit/options.json"
+check "a folder that is not a run: the error names its options.json" fails_with "fit/options.json"
 echo '{"scene": 5}' >fit/options.json
 run render fit --path orbit -o x
-check "a wrong options.json is named" fails_with "fit/options.json"
+check "malformed options.json: the error names it" fails_with "fit/options.json"
 run render nosuch.ply --scene scene --path orbit -o x
-check "a missing model is named" fails_with "nosuch.ply"
+check "missing model: the error names it" fails_with "nosuch.ply"
 run render run --path orbit --size 641x480 -o x
-check "odd sides fail" fails_with "even"
+check "odd sides: the error asks for even ones" fails_with "even"
 run render run --path orbit --size big -o x
-check "a wrong size fails" fails_with "such as 640x480"
-check "failures leave nothing behind" [ ! -e x ]
+check "invalid --size: the error shows an example" fails_with "such as 640x480"
+check "failures create no folder" [ ! -e x ]
 for misuse in "--path loop" "--path orbit --frames 0" "--path orbit --fps 0" "--path orbit --camera fit/camera.json" \
     "--path orbit --depth d.npy" ""; do
   run render run $misuse -o x
-  check "a misuse: '$misuse'" status_is 2
+  check "usage error: '$misuse'" status_is 2
 done
-check "what is missing is named" tells "--camera or --path is required"
+check "neither --camera nor --path: the error names both" tells "--camera or --path is required"
 
-interrupt() { # interrupt FILE ARGUMENTS...: once the file is there. TERM, since a shell starts background jobs with INT ignored
-  local appears=$1; shift
-  timeout -s KILL 120 env PATH="$path" "$stipple" "$@" >stdout 2>stderr &
-  local pid=$!
-  for _ in $(seq 300); do sleep 0.1; compgen -G "$appears" >/dev/null && break; done
-  kill -TERM $(pgrep -P $pid stipple || echo $pid)
-  wait $pid; status=$?
+interrupt() { # interrupt PATTERN ARGUMENTS...: starts the command and sends it TERM once a file matches the pattern
+  local pattern=$1; shift
+  start env PATH="$path" "$stipple" "$@"
+  wait_until exists "$pattern"
+  stop_with TERM
 }
 interrupt stopped/0003.png render run --path orbit --frames 9999 --size 640x480 -o stopped
-check "an interrupted flight says where its frames are" fails_with "frames; they are in stopped"
-check "which are there, and whole" [ "$(ls stopped | wc -l)" -ge 3 -a "$(ls stopped | grep -vc '\.png$')" = 0 ]
+check "an interrupted path: the error says where its frames are" fails_with "frames; they are in stopped"
+check "an interrupted path leaves complete frames" [ "$(ls stopped | wc -l)" -ge 3 -a "$(ls stopped | grep -vc '\.png$')" = 0 ]
 path=$work/fake
 interrupt "stopped.mp4.*/0003.png" render run --path orbit --frames 9999 --size 640x480 -o stopped.mp4
-check "an interrupted video says so" fails_with "there is no video"
-check "and leaves nothing" [ -z "$(ls -d stopped.mp4* 2>/dev/null)" ]
+check "an interrupted video: the error says that there is none" fails_with "there is no video"
+check "an interrupted video leaves no files" [ -z "$(ls -d stopped.mp4* 2>/dev/null)" ]
 rm arguments
 FAKE_SLOW=1 interrupt arguments render run --path orbit --frames 3 -o slow
-check "an interrupt while ffmpeg works says so" fails_with "interrupted while ffmpeg made the video"
-check "and leaves the frames" [ "$(files slow)" = "0001.png 0002.png 0003.png" ]
+check "an interrupt while ffmpeg runs: the error says so" fails_with "interrupted while ffmpeg made the video"
+check "an interrupt while ffmpeg runs leaves the frames" [ "$(files slow)" = "0001.png 0002.png 0003.png" ]
 
 finish

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A backend at work in a test, and the same inputs for the reference renderer.
+// Running a backend in a test, and converting its inputs for the reference renderer.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,8 +41,8 @@ inline Reference to_reference(const Gaussians& g, const View& view) {
   return r;
 }
 
-// Backends as tests name them: those of the build, and once more with the order of sums fixed where that is
-// another way of computing.
+// Tests name the backends of the build, and each backend that has a separate deterministic mode (sums in a
+// fixed order) a second time with this suffix.
 constexpr const char* kDeterministic = "_deterministic";
 
 inline std::vector<std::string> test_backend_names() {
@@ -66,18 +66,18 @@ inline std::unique_ptr<Backend> make_test_backend(const std::string& test_name) 
   return make_backend(plain_name(test_name), {.deterministic = is_deterministic(test_name)});
 }
 
-// For SetUp() of tests that take such a name: one whose device this machine has not is skipped.
+// For SetUp() of tests that take such a name: skips the test if this machine lacks the backend's device.
 #define STIPPLE_SKIP_UNUSABLE(name)                                                           \
   if (const std::string why = stipple::why_unusable(stipple::plain_name(name)); !why.empty()) \
   GTEST_SKIP() << (name) << ": " << why
 
-// A suite of tests that take such a name.
+// Base class of test suites whose parameter is such a name.
 class PerBackendTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { STIPPLE_SKIP_UNUSABLE(GetParam()); }
 };
 
-// For tests that hold a backend to the CPU's.
+// For tests that compare a backend with the CPU backend.
 inline std::vector<std::string> backends_besides_cpu() {
   std::vector<std::string> names = test_backend_names();
   std::erase(names, "cpu");
@@ -123,7 +123,7 @@ inline bool same_bits(const Gaussians& a, const Gaussians& b) {
   return same;
 }
 
-// The length of the difference as a share of the length of b.
+// |a - b| / |b|, over all numbers of the arrays.
 template <class T>
 double relative_difference(const std::vector<T>& a, const std::vector<T>& b) {
   EXPECT_EQ(a.size(), b.size());
@@ -136,11 +136,10 @@ double relative_difference(const std::vector<T>& a, const std::vector<T>& b) {
   return error == 0 ? 0 : std::sqrt(error / norm);
 }
 
-// For tests of bits: a backend whose sums have no order is skipped.
+// For tests that compare bits: skips a backend whose sums have no fixed order.
 #define STIPPLE_SKIP_UNORDERED(name) \
-  if (!stipple::is_deterministic(name)) GTEST_SKIP() << "its order of sums was not asked to be fixed"
+  if (!stipple::is_deterministic(name)) GTEST_SKIP() << "the order of its sums is not fixed"
 
-// Gradients that a test wants to see, all of them.
 constexpr WantedGradients kAllGradients{.splats = true, .background = true, .camera = true};
 
 struct Gradients {
@@ -149,13 +148,13 @@ struct Gradients {
   Vec3f background{0, 0, 0};
 };
 
-// A whole frame on a backend, kept so that tests can look at any stage.
+// A rendered frame with the outputs of every stage, for tests to inspect.
 struct Rendering {
   std::unique_ptr<Backend> backend;
   DeviceGaussians gaussians;
   Precomputed precomputed;
   Pass pass;
-  // What the stages left, by the names that most tests look at.
+  // Shorthands for the outputs that most tests inspect.
   Projection& projection = pass.projection;
   TileBins& bins = pass.bins;
   Frame& frame = pass.frame;
@@ -178,7 +177,7 @@ struct Rendering {
 
   void render(const View& view) { forward(*backend, gaussians, precomputed, view, pass); }
 
-  // The gradients of the splats alone, in pass.dL_dsplat.
+  // Computes only the gradients of the splats, in pass.dL_dsplat.
   void blend_backward(const View& view, FrameGradient dL_dframe, WantedGradients wanted = {}) {
     pass.dL_dframe = std::move(dL_dframe);
     backend->blend_backward(view, wanted, pass);
@@ -192,14 +191,14 @@ struct Rendering {
   }
 };
 
-// A view's whole step, with a pass of its own unless it is given one.
+// One training step on a single view.
 inline PassResult step_on(Backend& backend, TrainState& state, const View& view, const LossTarget& target,
                           const TrainStep& step, TrainBuffers& buffers) {
   const TrainView one{view, &target};
   return backend.train_step(state, {&one, 1}, step, buffers);
 }
 
-// Rates at which a few steps change everything, and nothing much.
+// Learning rates at which a few steps change every parameter a little.
 constexpr AdamOptions kTestRates{.mean = 1e-3f,
                                  .log_scale = 5e-3f,
                                  .rotation = 1e-3f,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// All stages over borrowed memory: they read and write what belongs to them and not a byte more, and give the
-// same values as over memory of their own.
+// Runs all stages on borrowed memory: they must stay within their arrays, and compute the same values as on
+// memory that the backend allocates.
 #include <cstddef>
 
 #include "tests/helpers/backend_run.h"
@@ -9,8 +9,8 @@
 
 namespace stipple {
 
-// Arrays in memory that Blocks owns: allocate(bytes) gives an address on the backend's device, which lives as
-// long as it.
+// Arrays in memory that `Blocks` owns: its allocate(bytes) returns an address on the backend's device, valid
+// for the lifetime of the `Blocks` object.
 template <class Blocks>
 class BorrowedArrays {
  public:
@@ -39,7 +39,7 @@ class BorrowedArrays {
   Blocks& blocks_;
 };
 
-// The same over memory of the backend's own.
+// The same with arrays that the backend allocates.
 struct OwnArrays {
   Backend& backend;
   template <class T>
@@ -67,7 +67,7 @@ void expect_stages_stay_within_borrowed_memory(const std::string& name, std::siz
       .absolute_mean = true, .view_statistics = true, .background = true, .camera = true};
   const LossOptions penalties{.opacity_penalty = 0.1f, .scale_penalty = 0.1f};
 
-  // One after the other through every stage; `memory` makes the arrays that the caller provides.
+  // Runs every stage once; `memory` makes the arrays that a caller provides.
   struct Outputs {
     std::vector<float> color, planes, dL_dchannels, dL_dcolor;
     Gaussians gradient, trained;
@@ -112,7 +112,7 @@ void expect_stages_stay_within_borrowed_memory(const std::string& name, std::siz
     GradientSum sum;
     sum.gaussians = memory.gaussians(g);
     sum.view_statistics = memory.template array<Vec2f>(count);
-    for (int i = 0; i < 2; ++i)  // the second time added to the first
+    for (int i = 0; i < 2; ++i)  // the second call adds to the first
       backend.project_backward(state.gaussians, {}, view, wanted, pass, sum);
     out.gradient = download(backend, sum.gaussians);
     backend.optimize(state, sum, kTestRates, penalties, pass);

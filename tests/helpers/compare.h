@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Comparing what a backend computed in float with the reference in double: Gaussian by Gaussian, so that none
-// can hide behind a larger one, and at those pixels where both came to the same decisions.
+// Compares what a backend computed in float with the reference in double: per Gaussian, so that large
+// gradients do not hide errors in small ones, and only at pixels where both made the same decisions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace stipple {
 
-// A row of numbers for each Gaussian: its gradient in one group of parameters.
+// One row of numbers per Gaussian: its gradient with respect to one group of parameters.
 struct Rows {
   std::string name;
   std::size_t width;
@@ -27,7 +27,8 @@ struct Rows {
   }
 };
 
-// Numbers [first, first + width) of every `stride` numbers of an array; Number is what T is made of.
+// Rows made of the numbers [first, first + width) out of every `stride` numbers of an array. T consists of
+// values of type Number.
 template <class Number, class T>
 Rows rows_of(const std::vector<T>& from, std::size_t stride, std::size_t first, std::size_t width,
              std::string name) {
@@ -54,7 +55,7 @@ std::vector<Rows> splat_rows(const std::vector<T>& splats) {
           rows(9, 1, "depth channel")};
 }
 
-// Of Gaussians or of the reference's scene; every degree of the harmonics is a group of its own.
+// G is Gaussians or the reference's scene. Each degree of the harmonics is a separate group.
 template <class Number, class G>
 std::vector<Rows> parameter_rows(const G& g) {
   std::vector<Rows> groups = {rows_of<Number>(g.mean, 3, 0, 3, "mean"),
@@ -72,7 +73,7 @@ inline Vec4<double> without_signs(Vec4<double> v) {
   return {std::abs(v.x), std::abs(v.y), std::abs(v.z), std::abs(v.w)};
 }
 
-// Whether the box outside which a splat is not drawn holds this point; the box is a little widened.
+// Whether the point lies in the splat's bounding box, slightly enlarged; nothing is drawn outside that box.
 inline bool is_within_reach(const Math<double>::Footprint& f, Vec2<double> pixel) {
   return std::abs(pixel.x - f.mean_px.x) <= 1.01 * f.half_extent_px.x + 0.01 &&
          std::abs(pixel.y - f.mean_px.y) <= 1.01 * f.half_extent_px.y + 0.01;
@@ -81,7 +82,7 @@ inline bool is_within_reach(const Math<double>::Footprint& f, Vec2<double> pixel
 inline double* numbers(Math<double>::Splat& s) { return reinterpret_cast<double*>(&s); }
 inline const double* numbers(const Math<double>::Splat& s) { return reinterpret_cast<const double*>(&s); }
 
-// Adds the squares of one splat's terms at one pixel, as Math's blend_vjp has them.
+// Adds the squares of the terms that blend_vjp computes for one splat at one pixel.
 inline void add_squares(const Math<double>::Splat& s, const Contribution<double>& c, Vec2<double> pixel,
                         double alpha_max, Vec4<double> dL_dchannels, double dL_dalpha,
                         Math<double>::Splat& sum) {
@@ -95,16 +96,16 @@ inline void add_squares(const Math<double>::Splat& s, const Contribution<double>
   for (std::size_t k = 0; k < kSplatNumbers; ++k) numbers(sum)[k] += numbers(term)[k] * numbers(term)[k];
 }
 
-// The gradients are compared for a picture's gradient that is random from pixel to pixel, so that a
-// Gaussian's is a sum of independent terms, one a pixel. Rounding is in proportion to the terms: the error of
-// the sum is measured by the root of the sum of their squares, which is about what the sum itself is, unless
-// it happens to cancel. A term is taken without the signs inside it, for what is seen of a Gaussian and what
-// is behind it may cancel too. As a backend may find what is behind as a small difference of what is in the
-// whole pixel and what is in front, some of the whole counts as well.
-//
-// This is it for splats ...
+// The error scale of gradients: the unit in which their errors are measured. Tests use an image gradient that
+// is random at every pixel, so the gradient of a Gaussian is a sum of independent terms, one per pixel.
+// Rounding errors are proportional to these terms, so the scale is the root of the sum of their squares,
+// which is about the magnitude of the sum itself unless the sum happens to cancel. Each term is computed from
+// absolute values, because the contribution of the Gaussian and that of what lies behind it may cancel within
+// the term. A backend may compute what lies behind as a small difference between the whole pixel and what
+// lies in front; therefore a share of the whole pixel counts as well.
 constexpr double kShareOfWhole = 0.01;
 
+// The error scale of the splats' gradients.
 inline std::vector<Math<double>::Splat> splat_error_scale(const Reference& scene,
                                                           const std::vector<ReferenceSplat<double>>& splats,
                                                           const Picture& dL_dpicture) {
@@ -115,7 +116,7 @@ inline std::vector<Math<double>::Splat> splat_error_scale(const Reference& scene
   for (int y = 0; y < scene.height(); ++y)
     for (int x = 0; x < scene.width(); ++x, ++at) {
       const Vec2<double> pixel = pixel_center<double>(x, y);
-      std::vector<std::size_t> near;  // the others are not drawn here
+      std::vector<std::size_t> near;  // the other splats do not reach this pixel
       for (const std::size_t i : order)
         if (is_within_reach(splats[i].footprint, pixel)) near.push_back(i);
       const auto walk = reference_walk(scene, splats, near, pixel);
@@ -138,7 +139,7 @@ inline std::vector<Math<double>::Splat> splat_error_scale(const Reference& scene
   return sums;
 }
 
-// ... and this for parameters, to which every number of a splat's gradient contributes.
+// The error scale of the parameters' gradients, to which every number of a splat's gradient contributes.
 inline std::vector<Rows> parameter_error_scale(const Reference& scene,
                                                const std::vector<ReferenceSplat<double>>& splats,
                                                const std::vector<Math<double>::Splat>& splat_scale) {
@@ -164,19 +165,21 @@ inline std::vector<Rows> parameter_error_scale(const Reference& scene,
   return sums;
 }
 
-// The length of every row's error is at most `tolerance` times the length of the same row of `scale`.
+// Expects the length of each row's error to be at most `tolerance` times the length of the same row of
+// `scale`.
 inline void expect_rows_near(const Rows& ours, const Rows& expected, const Rows& scale, double tolerance) {
   ASSERT_EQ(ours.values.size(), expected.values.size()) << expected.name;
   Rows error = expected;
   for (std::size_t j = 0; j < error.values.size(); ++j) error.values[j] -= ours.values[j];
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < error.count(); ++i) {
-    if (error.length(i) <= tolerance * scale.length(i)) continue;  // which NaN is not
+    if (error.length(i) <= tolerance * scale.length(i)) continue;  // false for NaN
     if (++wrong <= 3)
-      ADD_FAILURE() << expected.name << " of Gaussian " << i << ": its length is " << expected.length(i)
-                    << ", the error's " << error.length(i) << ", allowed is " << tolerance * scale.length(i);
+      ADD_FAILURE() << expected.name << " of Gaussian " << i << ": the gradient has length "
+                    << expected.length(i) << ", its error " << error.length(i) << ", but at most "
+                    << tolerance * scale.length(i) << " is allowed";
   }
-  EXPECT_EQ(wrong, 0u) << "Gaussians whose gradient is wrong: " << expected.name;
+  EXPECT_EQ(wrong, 0u) << "number of Gaussians with a wrong gradient: " << expected.name;
 }
 
 inline void expect_rows_near(const std::vector<Rows>& ours, const std::vector<Rows>& expected,
@@ -186,11 +189,12 @@ inline void expect_rows_near(const std::vector<Rows>& ours, const std::vector<Ro
     expect_rows_near(ours[group], expected[group], scale[group], tolerance);
 }
 
-// At a pixel, float and double may decide differently whether a splat is drawn there (1/255), whether its
-// alpha is clamped, where the pixel is finished, and which of two splats at almost the same depth is in
-// front. Such a pixel says nothing about the rest of the computation. It is recognised by following both the
-// reference's splats and the backend's in double: a decision counts as the same only if it would be for any
-// value between the two, and for somewhat more on either side, for what a backend rounds at the pixel itself.
+// At a pixel, float and double may decide differently whether a splat is drawn (alpha at least 1/255),
+// whether its alpha is clamped, where the pixel is finished, and which of two splats at almost the same depth
+// is in front. Such a pixel says nothing about the rest of the computation. To find these pixels, this class
+// blends both the reference's and the backend's splats in double. A decision counts as the same only if every
+// value between the two leads to it, with a margin on either side for the backend's rounding at the pixel
+// itself.
 class PixelDecisions {
  public:
   PixelDecisions(const std::vector<ReferenceSplat<double>>& reference,
@@ -231,7 +235,7 @@ class PixelDecisions {
     bool holds(double x) const { return low <= x && x <= high; }
   };
 
-  struct Pair {  // one Gaussian as either has it
+  struct Pair {  // one Gaussian as the reference and the backend project it
     M::Splat reference, ours;
     Vec2<double> mean_px, reach_px;
     double reference_depth;
@@ -247,7 +251,7 @@ class PixelDecisions {
                         {s.channels.x, s.channels.y, s.channels.z, s.channels.w}};
     Pair pair{r.splat,           ours,    r.splat.mean_px, r.footprint.half_extent_px,
               r.footprint.depth, o.depth, gaussian};
-    // Culled in one only: nothing else of that one means anything.
+    // If only one of the two culled the Gaussian, its other values are meaningless.
     if (r.footprint.opacity == 0) {
       pair.reference = ours;
       pair.reference.opacity = 0;
@@ -263,7 +267,7 @@ class PixelDecisions {
 
   static Range alpha_range(const Pair& pair, Vec2<double> pixel) {
     const double a = M::unclamped_alpha(pair.reference, pixel), b = M::unclamped_alpha(pair.ours, pixel);
-    // The exponent is a sum of terms that, for a needle, are much larger than the sum.
+    // For a needle, the terms of the exponent are much larger than their sum.
     const Vec2<double> d = pair.reference.mean_px - pixel;
     const Vec3<double> q = pair.reference.conic;
     const double terms = 0.5 * (q.x * d.x * d.x + q.z * d.y * d.y) + std::abs(q.y * d.x * d.y);
@@ -275,13 +279,14 @@ class PixelDecisions {
     return front.depth < back.depth || (front.depth == back.depth && front.gaussian < back.gaussian);
   }
 
-  static constexpr double kRounding = 5e-7;  // some units in the last place of a float
+  static constexpr double kRounding = 5e-7;  // a few units in the last place of a float
 
   std::vector<Pair> pairs_;
   double alpha_max_;
 };
 
-// 1 for pixels where the decisions are the same, 0 for the others; these must be rare.
+// 1 for pixels where the decisions are the same, 0 for the others. Expects the latter to be at most
+// `max_share` of all pixels.
 inline std::vector<char> pixels_decided_alike(const Reference& scene,
                                               const std::vector<ReferenceSplat<double>>& splats,
                                               const std::vector<ProjectedSplat>& ours, double max_share) {
@@ -291,7 +296,8 @@ inline std::vector<char> pixels_decided_alike(const Reference& scene,
     for (int x = 0; x < scene.width(); ++x)
       alike.push_back(decisions.are_the_same(pixel_center<double>(x, y)));
   const auto different = static_cast<double>(std::count(alike.begin(), alike.end(), 0));
-  EXPECT_LE(different, max_share * static_cast<double>(alike.size())) << "pixels decided differently";
+  EXPECT_LE(different, max_share * static_cast<double>(alike.size()))
+      << "number of pixels with different decisions";
   return alike;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scenes that every backend must render like the reference: ordinary ones and those at the edge of something.
+// Scenes that every backend must render like the reference: ordinary scenes and edge cases.
 #include <cmath>
 #include <functional>
 #include <string>
@@ -28,10 +28,10 @@ inline Camera looking_down_z(int width, int height, float focal_px) {
 }
 
 struct CloudOptions {
-  float spread = 2;      // half the side of the box of means, scene units
-  float log_scale = -3;  // mean of the log standard deviations
+  float spread = 2;      // half the side of the box that holds the means, in scene units
+  float log_scale = -3;  // mean of the distribution
   float log_scale_sd = 0.7f;
-  float logit_opacity = 0;  // mean
+  float logit_opacity = 0;  // mean of the distribution
   float logit_opacity_sd = 1.5f;
   float depth_spread = 1.5f;
 };
@@ -66,7 +66,7 @@ inline std::vector<ConformanceScene> conformance_scenes() {
       looking_down_z(100, 75, 90));
   add("thousand_degree_2", random_cloud(1000, 2, 4), looking_down_z(160, 120, 140));
   add("twenty_thousand", random_cloud(20000, 3, 5, {.spread = 3, .log_scale = -4}),
-      looking_down_z(81, 50, 49));  // small: the reference visits every Gaussian at every pixel
+      looking_down_z(81, 50, 49));  // small, because the reference visits every Gaussian at every pixel
   add("image_1x1", random_cloud(50, 1, 6, {.spread = 0.1f}), looking_down_z(1, 1, 2));
   add("image_17x1", random_cloud(200, 1, 7, {.spread = 0.5f}), looking_down_z(17, 1, 15));
   add("image_245x136", random_cloud(500, 3, 8), looking_down_z(245, 136, 150));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Checks hand-written vector-Jacobian products against the exact derivatives that dual numbers carry along.
+// Checks hand-written vector-Jacobian products (VJPs) against exact derivatives from dual numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ inline double uniform(std::mt19937& rng, double low, double high) {
   return std::uniform_real_distribution<double>(low, high)(rng);
 }
 
-// Every struct of the maths that is differentiated is a packed list of reals.
+// The components of a struct. Every struct that the maths differentiates is a packed list of reals.
 template <class real, class Struct>
 std::span<real> reals(Struct& s) {
   static_assert(sizeof(Struct) % sizeof(real) == 0);
@@ -34,7 +34,7 @@ Struct random_struct(std::mt19937& rng, double low, double high) {
   return s;
 }
 
-// x as dual numbers: input i carries the derivative along i.
+// x as dual numbers: component i carries the derivative with respect to component i.
 template <template <class> class In>
 auto seed(const In<double>& x) {
   constexpr int n = sizeof(In<double>) / sizeof(double);
@@ -45,8 +45,9 @@ auto seed(const In<double>& x) {
   return seeded;
 }
 
-// dL/dx by the chain rule from y's exact derivatives against g. The error of each component is relative to
-// the sum of the magnitudes that make it up (so that cancellation is no excuse and no trap).
+// Expects g to be dL/dx, computed by the chain rule from the exact derivatives of y. The error of each
+// component is relative to the sum of the magnitudes of its terms, so that cancellation does not affect the
+// tolerance.
 template <class In, class OutDual, class Weights>
 void expect_gradient(In g, OutDual y, Weights dL_dy, double tolerance = kTolerance) {
   constexpr int n = sizeof(In) / sizeof(double);
@@ -66,7 +67,7 @@ void expect_gradient(In g, OutDual y, Weights dL_dy, double tolerance = kToleran
   }
 }
 
-// y = f(x) against g = vjp(x, dL_dy) for a random dL_dy.
+// Expects vjp(x, dL_dy) to be the gradient of f at x, for a random dL_dy.
 template <template <class> class In, template <class> class Out, class F, class Vjp>
 void expect_vjp(std::mt19937& rng, const In<double>& x, F f, Vjp vjp, double tolerance = kTolerance) {
   auto y = f(seed<In>(x));
@@ -74,8 +75,8 @@ void expect_vjp(std::mt19937& rng, const In<double>& x, F f, Vjp vjp, double tol
   expect_gradient<In<double>>(vjp(x, dL_dy), y, dL_dy, tolerance);
 }
 
-// A Gaussian as project() takes it, with its covariance's six entries as the variables: the nine of the
-// matrix are not independent, and the VJPs return the symmetric gradient.
+// The input of project(), with the six independent entries of the covariance as variables. The nine entries
+// of the matrix are not independent, and the VJPs return the symmetric gradient.
 template <class T>
 struct PackedPlaced {
   Vec3<T> mean;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A backend that now and then computes what is not a number.
+// A CPU backend whose loss or gradient is not finite in chosen steps.
 #include <limits>
 
 #include "stipple/backend/cpu/cpu_backend.h"
@@ -11,7 +11,7 @@ enum class Fault { kLoss, kGradient };
 
 class FaultyBackend : public cpu::CpuBackend {
  public:
-  // The fault happens in steps first to last, counted from 1.
+  // The fault occurs in steps `first` to `last`, counted from 1.
   FaultyBackend(Fault fault, int first, int last) : fault_(fault), first_(first), last_(last) {}
 
   std::string_view name() const override { return "faulty"; }

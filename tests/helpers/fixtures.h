@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Scenes, images and gradients computed by the original CUDA implementation. The small ones are in
-// tests/data/fixtures; the large ones are kept beside the repository and not in it.
+// Scenes with images and gradients computed by the original CUDA implementation. The small ones are in
+// tests/data/fixtures; the large ones are not part of the repository.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -18,8 +18,8 @@ inline const std::vector<std::string> kFixtures = {
     "one",       "ten",       "hundred",    "strict_1k", "strict_needles",
     "strict_6k", "sh0_white", "seed003_2k", "k5_sh3",    "close_and_behind"};
 
-// Where a fixture is: in the repository, else in $STIPPLE_FIXTURES, or in ../shared/fixtures beside the
-// source tree. Empty when it is in none of them.
+// The path of a fixture in the repository, or else in $STIPPLE_FIXTURES, which defaults to ../shared/fixtures
+// beside the source tree. Empty if there is no such file.
 inline std::filesystem::path fixture_path(const std::string& name) {
   namespace fs = std::filesystem;
   const fs::path source = STIPPLE_SOURCE_DIR;
@@ -32,16 +32,16 @@ inline std::filesystem::path fixture_path(const std::string& name) {
 
 struct Fixture {
   ReferenceScene<double> scene;
-  ReferencePicture<double> picture;      // only colours
-  ReferencePicture<double> dL_dpicture;  // only colours
-  ReferenceScene<double> gradient;       // in our stored parameters
+  ReferencePicture<double> picture;      // colour only
+  ReferencePicture<double> dL_dpicture;  // colour only
+  ReferenceScene<double> gradient;       // with respect to our stored parameters
 };
 
 inline Vec3<double> vec3_at(const std::vector<double>& v, std::size_t i) {
   return {v[3 * i], v[3 * i + 1], v[3 * i + 2]};
 }
 
-// 3 x H x W planes to pixels.
+// Converts 3 x H x W planes to pixels.
 inline std::vector<Vec4<double>> pixels_from_planes(const std::vector<double>& planes) {
   std::size_t n = planes.size() / 3;
   std::vector<Vec4<double>> pixels;
@@ -67,12 +67,13 @@ inline Fixture load_fixture(const std::string& name) {
     s.logit_opacity.push_back(std::log(o / (1 - o)));
     g.mean.push_back(vec3_at(a["d_means"], i));
     g.log_scale.push_back(d_scale * scale);
-    // Theirs is the gradient of an unnormalised formula; ours goes through the normalisation, that is
-    // tangential.
+    // The original differentiates a formula without normalisation. Our gradient includes the normalisation of
+    // the quaternion, so that it has no component along the quaternion.
     g.rotation.push_back(d_rotation - rotation * dot(rotation, d_rotation));
     g.logit_opacity.push_back(a["d_opacities"][i] * o * (1 - o));
   }
-  std::size_t stride = a["sh"].size() / a["opacities"].size() / 3;  // stored for degree 3, whatever is used
+  std::size_t stride =
+      a["sh"].size() / a["opacities"].size() / 3;  // stored for degree 3, whatever the degree
   for (std::size_t i = 0; i < a["opacities"].size(); ++i)
     for (std::size_t k = 0; k < s.sh_count(); ++k) {
       s.sh.push_back(vec3_at(a["sh"], i * stride + k));
@@ -92,7 +93,8 @@ inline Fixture load_fixture(const std::string& name) {
   return f;
 }
 
-// The original drops a term for a Gaussian whose centre lies outside 1.3x the field of view.
+// Whether the original computes the full gradient: it omits a term for a Gaussian whose centre lies
+// outside 1.3 times the field of view.
 inline bool has_comparable_gradient(const ReferenceScene<double>& scene, std::size_t i) {
   using M = Math<double>;
   M::Shape shape{M::scale_from_log(scene.log_scale[i], 1), scene.rotation[i]};

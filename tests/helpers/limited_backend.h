@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The CPU backend as if it had memory of its own, and little of it.
+// A CPU backend that pretends to have device memory, with a limit that tests can set.
 #include "stipple/backend/cpu/cpu_backend.h"
 
 namespace stipple {
 
 class LimitedBackend : public cpu::CpuBackend {
  public:
-  // What it says that it has. What it gives is up to `limit_bytes`, which may be less, and may change.
+  // `own_bytes` is the memory that the backend reports. It allocates up to `limit_bytes`, which may be less
+  // and may change at any time.
   explicit LimitedBackend(std::size_t own_bytes) : limit_bytes(own_bytes), own_bytes_(own_bytes) {}
 
   std::size_t limit_bytes;

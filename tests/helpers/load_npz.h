@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Just enough of numpy's .npz (a zip of .npy arrays) to read test fixtures that we trust.
+// A minimal reader of numpy's .npz (a zip file of .npy arrays) for trusted test fixtures.
 #include <zlib.h>
 
 #include <cstdint>
@@ -34,7 +34,7 @@ inline std::string inflate_raw(const std::string& compressed, std::size_t size) 
   inflateInit2(&stream, -MAX_WBITS);
   int status = inflate(&stream, Z_FINISH);
   inflateEnd(&stream);
-  if (status != Z_STREAM_END) throw std::runtime_error("npz: cannot inflate");
+  if (status != Z_STREAM_END) throw std::runtime_error("npz: the compressed data are malformed");
   return result;
 }
 
@@ -54,10 +54,10 @@ inline std::vector<double> parse_npy(const std::string& npy) {
   if (is("'<f8'")) return values_of<double>(npy, begin);
   if (is("'<i4'")) return values_of<std::int32_t>(npy, begin);
   if (is("'<i8'")) return values_of<std::int64_t>(npy, begin);
-  throw std::runtime_error("npz: unexpected type in " + header);
+  throw std::runtime_error("npz: unsupported element type in " + header);
 }
 
-// Walks the zip's central directory.
+// Reads the entries of the zip file's central directory.
 inline NpzArrays load_npz(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string zip((std::istreambuf_iterator<char>(file)), {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// PLY files for the tests, in every format and with any columns. It shares no code with the reader.
+// Builds PLY files for tests, in every format and with arbitrary columns. Shares no code with the reader.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Column {
 
 inline const std::vector<std::string> kFormats = {"ascii", "binary_little_endian", "binary_big_endian"};
 
-// Whole numbers from 0 to 99, which every type can hold, all of them different from their neighbours'.
+// All values are integers from 0 to 99, which every type can represent, and adjacent values differ.
 inline Gaussians whole_number_gaussians(std::size_t count, int sh_degree) {
   Gaussians gaussians = make_gaussians(count, sh_degree);
   int next = 0;
@@ -50,7 +50,7 @@ inline bool same_bits(const Gaussians& a, const Gaussians& b) {
   return same;
 }
 
-// What the format says a property of this name holds; 77 for one it does not know.
+// Returns the value that a property of this name has by convention; 77 for unknown names.
 inline float value_of(const Gaussians& g, std::size_t i, const std::string& name) {
   const int index = name.find('_') == std::string::npos ? 0 : std::atoi(name.c_str() + name.rfind('_') + 1);
   const Vec3f* sh = &g.sh[i * static_cast<std::size_t>(g.sh_count())];
@@ -81,7 +81,7 @@ inline std::vector<Column> usual_columns(int sh_degree, const std::string& type,
 
 template <class T>
 std::string encode_as(double value, const std::string& format) {
-  if (format == "ascii") return fmt::format("{} ", static_cast<T>(value) + 0);  // + 0: a char is a number
+  if (format == "ascii") return fmt::format("{} ", static_cast<T>(value) + 0);  // + 0: char to int
   const T typed = static_cast<T>(value);
   std::string bytes(sizeof(T), '\0');
   std::memcpy(bytes.data(), &typed, sizeof(T));
@@ -105,7 +105,7 @@ inline std::string encode_column(const Column& column, double value, std::size_t
                                  const std::string& format) {
   if (!column.type.starts_with("list ")) return encode(value, column.type, format);
   const std::size_t space = column.type.find(' ', 5);
-  const std::size_t length = row % 3;  // also none
+  const std::size_t length = row % 3;  // includes empty lists
   std::string bytes = encode(static_cast<double>(length), column.type.substr(5, space - 5), format);
   for (std::size_t i = 0; i < length; ++i) bytes += encode(50, column.type.substr(space + 1), format);
   return bytes;
@@ -141,7 +141,7 @@ inline Gaussians load_bytes(std::string_view content) {
   return load_ply(folder.write("garden.ply", content));
 }
 
-// The complaint about this content, without the path.
+// Returns the error message for a file with this content, without the path.
 inline std::string complaint(std::string_view content) {
   TestFolder folder;
   const std::filesystem::path path = folder.write("garden.ply", content);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the tests of this folder share: a folder of their own, and files as strings of bytes.
+// Helpers for tests that read and write files: a temporary folder, and files as strings of bytes.
 #include <gtest/gtest.h>
 #include <stdlib.h>  // mkdtemp
 
@@ -18,12 +18,12 @@
 
 namespace stipple {
 
-// A new folder for one test's files, gone with the test.
+// A temporary folder for the files of one test; removed by the destructor.
 class TestFolder {
  public:
   TestFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "stipple_test_XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw std::runtime_error("cannot make a folder for the test");
+    if (!::mkdtemp(name.data())) throw std::runtime_error("cannot create a folder for the test");
     path_ = name;
   }
   ~TestFolder() {
@@ -36,14 +36,14 @@ class TestFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
 
-  // A file that is there already is removed first, not overwritten: ext4 brings what is written over an
-  // emptied file to the disk at once, which takes ten times as long, and some tests write thousands.
+  // Removes an existing file instead of truncating it: ext4 flushes a file that replaces truncated content to
+  // disk at once, which takes ten times as long, and some tests write thousands of files.
   std::filesystem::path write(std::string_view name, std::string_view content) const {
     std::filesystem::remove(path_ / name);
     std::ofstream file(path_ / name, std::ios::binary | std::ios::trunc);
     file.write(content.data(), static_cast<std::streamsize>(content.size()));
     file.close();
-    if (!file) throw std::runtime_error("cannot write the test's file");
+    if (!file) throw std::runtime_error("cannot write a file for the test");
     return path_ / name;
   }
 
@@ -61,7 +61,8 @@ inline std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// The message of the Error that f throws; empty when it throws none. Anything else it throws fails the test.
+// Returns the message of the Error that f throws, or an empty string if f throws nothing. Any other exception
+// fails the test.
 template <class F>
 std::string error_of(F f) {
   try {
@@ -69,25 +70,25 @@ std::string error_of(F f) {
   } catch (const Error& error) {
     return error.what();
   } catch (const std::exception& other) {
-    ADD_FAILURE() << "not a stipple::Error: " << other.what();
+    ADD_FAILURE() << "expected a stipple::Error, but got: " << other.what();
   }
   return "";
 }
 
-// Loads the file cut at every length below its own: each must be an Error.
+// Loads the file truncated to every shorter length and expects an Error each time.
 template <class Load>
 void expect_every_cut_fails(const TestFolder& folder, std::string_view name, std::string_view whole,
                             Load load) {
   for (std::size_t length = 0; length < whole.size(); ++length) {
     const std::filesystem::path path = folder.write(name, whole.substr(0, length));
     const std::string message = error_of([&] { load(path); });
-    EXPECT_NE(message, "") << "cut to " << length << " of " << whole.size() << " bytes";
+    EXPECT_NE(message, "") << "truncated to " << length << " of " << whole.size() << " bytes";
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
   }
 }
 
-// Loads the file with a few bytes altered, many times: an Error or a result, nothing worse. The sanitizers
-// watch.
+// Loads the file many times, with a few bytes altered at random each time. The outcome must be a result or an
+// Error; the sanitizers catch anything worse.
 template <class Load>
 void expect_flips_are_survived(const TestFolder& folder, std::string_view name, std::string_view whole,
                                int times, Load load) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// JPEG files for tests.
+// Encodes JPEG files for tests.
 // clang-format off
-#include <cstdio>  // jpeglib.h needs it first
+#include <cstdio>  // must precede jpeglib.h
 #include <jpeglib.h>
 // clang-format on
 #include <cmath>
@@ -56,7 +56,8 @@ struct Jpeg {
   }
 };
 
-// 8 x 8 blocks of one colour each, which JPEG keeps nearly exactly; every block has its own.
+// An image of uniformly coloured 8 x 8 blocks, which JPEG preserves almost exactly; the blocks differ in
+// colour.
 inline Jpeg blocks(int columns, int rows, int channels) {
   Jpeg jpeg{.width = 8 * columns, .height = 8 * rows, .channels = channels};
   jpeg.color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
@@ -71,7 +72,7 @@ inline Jpeg blocks(int columns, int rows, int channels) {
   return jpeg;
 }
 
-// Exif data with an orientation, as a camera puts it into APP1.
+// Returns Exif data with an orientation, as cameras store them in APP1.
 inline std::string exif(int orientation, bool big_endian) {
   const auto number = [&](unsigned value, int size) {
     std::string bytes;
@@ -86,7 +87,7 @@ inline std::string exif(int orientation, bool big_endian) {
          number(2, 2) + other + entry + number(0, 4);
 }
 
-// A picture that changes smoothly, so that it looks alike at every size.
+// A smooth image, which looks alike at every size.
 inline Jpeg waves(int width, int height, int channels = 3) {
   Jpeg jpeg{.width = width, .height = height, .channels = channels};
   jpeg.color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;

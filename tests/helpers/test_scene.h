@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A small scene for tests: cameras on a ring around some points, with plain pictures.
+// A small scene for tests: cameras on a ring around some points, with simple photos.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ inline Lens test_lens(int width_px = 32, int height_px = 24) {
   return lens;
 }
 
-// Looking at the origin from a ring of radius 4.
+// Cameras that look at the origin from a ring of radius 4.
 inline std::vector<PosedImage> test_images(int count = 12) {
   std::vector<PosedImage> images;
   for (int i = 0; i < count; ++i) {
@@ -55,7 +55,7 @@ inline void save_test_picture(const std::filesystem::path& path, int width_px = 
   save_png(image, path);
 }
 
-// A COLMAP scene: images/ and sparse/0/.
+// Writes a COLMAP scene: images/ and sparse/0/.
 inline void save_test_scene(const std::filesystem::path& folder,
                             ColmapFormat format = ColmapFormat::kBinary) {
   std::filesystem::create_directories(folder / "sparse/0");
@@ -63,7 +63,8 @@ inline void save_test_scene(const std::filesystem::path& folder,
   save_colmap(test_images(), test_points(), format, folder / "sparse/0");
 }
 
-// What load_scene says about a scene, a line each; the folder's own name is left out.
+// The problems that load_scene() reports, `what` and `advice` on a line each, or its Error. The folder's path
+// is replaced by "scene".
 inline std::string problems_of(const TestFolder& folder, const SceneOptions& options = {}) {
   std::string text;
   const std::string error = error_of([&] {

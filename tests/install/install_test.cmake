@@ -1,4 +1,4 @@
-# Installs the build into a folder of its own, builds a small program against the installed package, and runs it.
+# Installs the build into a temporary prefix, builds a small program against the installed package, and runs it.
 set(work ${BUILD}/install_test)
 file(REMOVE_RECURSE ${work})
 function(run)

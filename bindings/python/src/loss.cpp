@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss of a picture and its gradient, over borrowed memory.
+// The loss of an image and its gradient, in borrowed memory.
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/shared_backend.h"
 
@@ -7,7 +7,7 @@ namespace stipple {
 
 namespace {
 
-// The picture is planar, the target 8-bit and interleaved; the gradient is planar.
+// The image and its gradient are planar; the target is 8-bit and interleaved.
 float loss_over(const std::string& name, int width, int height, Address color, Address target, Address weight,
                 float ssim_weight, Address dL_dcolor, Address stream) {
   return shared_backend(name)->use([&](Backend& backend) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models as files and as arrays, pictures of them, and scores of pictures.
+// Models as files and arrays, rendering, image files and image metrics.
 #include <fmt/format.h>
 
 #include "bindings/python/src/bindings.h"
@@ -18,7 +18,7 @@ std::span<const T> span_at(Address data, std::size_t count) {
   return {reinterpret_cast<const T*>(data), count};
 }
 
-// Of the kind of `like`.
+// The unnamed array only provides the element type.
 template <class T>
 DeviceArray<T> array_from(Backend& backend, const DeviceArray<T>&, Address data, std::size_t count) {
   if (count > 0 && backend.own_memory_bytes() == 0) return array_over<T>(backend, data, count);
@@ -77,7 +77,7 @@ void bind_model(py::module_& module) {
         HostGaussians g;
         g.count = count;
         g.sh_degree = sh_degree;
-        auto next = addresses.begin();  // in the order of the list
+        auto next = addresses.begin();  // in the order of for_each_parameter
         for_each_parameter([&](int, Address& to) { to = *next++; }, g);
         return g;
       }));
@@ -117,7 +117,7 @@ void bind_model(py::module_& module) {
   module.def(
       "devices",
       [] {
-        std::vector<std::tuple<std::string, std::string, std::string>> found;  // name, what it is, why not
+        std::vector<std::tuple<std::string, std::string, std::string>> found;  // name, description, problem
         for (const std::string& name : backend_names()) {
           const std::vector<std::string> devices = list_devices(name);
           if (devices.empty()) found.emplace_back(name, "", why_unusable(name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple._stipple: the library as Python's stipple needs it. Not for use by itself.
+// stipple._stipple: the extension module behind the Python package. Its interface is internal to the package.
 #include "bindings/python/src/bindings.h"
 
 #ifndef STIPPLE_VERSION

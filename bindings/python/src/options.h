@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Options as keyword arguments: the same names as the command's flags, with _ for -, the same values and the
-// same complaints.
+// Options as keyword arguments, with the names of the command's flags (_ for -), the same values and the same
+// errors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ inline std::string python_name(const char* flag) {
   return name;
 }
 
-// Takes what is given; for_each calls its argument with (flag, group, value, help) for every option there is.
-// TypeError for a name that is none of theirs.
+// Sets the given options; for_each calls its argument with (flag, group, value, help) for every option.
+// Raises TypeError for an unknown name.
 template <class ForEach>
 void take_options(const py::dict& given, ForEach for_each) {
   std::set<std::string> known;

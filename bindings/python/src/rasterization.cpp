@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One picture forward and backward, over borrowed memory: parameters, pictures and gradients stay where they
-// are, on the host or on a GPU. Only what the stages keep for the way back is ours.
+// Forward and backward pass of one view in borrowed memory: parameters, images and gradients stay in the
+// caller's memory, on the host or on a GPU. Only the state kept for the backward pass is allocated here.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,8 +14,9 @@ namespace stipple {
 
 namespace {
 
-struct Addresses {  // one for each array of parameters, or of their gradients; scales and opacities as they
-                    // are
+// The arrays of parameters, or of their gradients. Scales and opacities are activated, not logarithms and
+// logits.
+struct Addresses {
   Address mean, scale, rotation, opacity, sh, color, covariance;
 };
 
@@ -46,8 +47,8 @@ class Rasterization {
         parameters_(parameters),
         view_(view) {}
 
-  // `splat` has 16 floats a Gaussian (struct ProjectedSplat); pictures are planar. `features` has
-  // feature_count floats a Gaussian, blended into as many planes.
+  // `splat` has 16 floats per Gaussian (struct ProjectedSplat); images are planar. `features` has
+  // feature_count floats per Gaussian, which are blended into feature_count planes.
   void forward(Address splat, Address color, Address transmittance, Address depth, Address features,
                int feature_count, Address planes, Address stream) {
     backend_->use([&](Backend& backend) {
@@ -73,7 +74,7 @@ class Rasterization {
     Vec3f background{0, 0, 0};
   };
 
-  // `dL_dsplat` has 10 floats a Gaussian (struct Splat), of which the first two are those of its place.
+  // `dL_dsplat` has 10 floats per Gaussian (struct Splat); the first two belong to the screen position.
   Outcome backward(Address dL_dcolor, Address dL_dalpha, Address dL_ddepth, Address dL_dsplat,
                    Address absolute, Address dL_dplanes, Address dL_dfeatures, const Addresses& gradients,
                    bool wants_camera, bool wants_background, Address stream) {
@@ -101,7 +102,7 @@ class Rasterization {
       sum.precomputed = std::move(out.precomputed);
       backend.project_backward(in.gaussians, in.precomputed, view_, wanted, pass_, sum);
       Outcome outcome;
-      if (!wants_camera && !wants_background) return outcome;  // and nobody waits
+      if (!wants_camera && !wants_background) return outcome;  // without waiting for the device
       const ViewResult result = backend.read(pass_).views.back();
       outcome.camera = result.camera;
       outcome.background = result.background;
@@ -155,7 +156,7 @@ void set(const std::string& name, const py::handle& given, Vec3f& value) {
   value = {numbers.at(0), numbers.at(1), numbers.at(2)};
 }
 
-// The options of a picture by their names in Python. TypeError for a name that is none of theirs.
+// Render options by their names in Python. Raises TypeError for an unknown name.
 RenderOptions render_options_from(const py::dict& given) {
   RenderOptions options;
   std::size_t taken = 0;
@@ -175,21 +176,21 @@ RenderOptions render_options_from(const py::dict& given) {
   for (const auto& item : given)
     if (const auto name = item.first.cast<std::string>(); !known.contains(name))
       throw py::type_error(
-          fmt::format("there is no option '{}' of a picture; there are: {}", name, fmt::join(known, ", ")));
+          fmt::format("unknown render option '{}'; the options are: {}", name, fmt::join(known, ", ")));
   return options;
 }
 
-// Of every option: its name in Python, its usual value, and what it is.
+// The name in Python, the default value and the description of every option.
 std::vector<std::tuple<std::string, std::string, std::string>> list_render_options() {
   std::vector<std::tuple<std::string, std::string, std::string>> rows;
-  const RenderOptions usual;
-  for_each_render_option(usual, [&](const char* flag, const auto& value, OptionRange, const char* help) {
+  const RenderOptions defaults;
+  for_each_render_option(defaults, [&](const char* flag, const auto& value, OptionRange, const char* help) {
     rows.emplace_back(python_name(flag), to_text(value), help);
   });
   return rows;
 }
 
-// camera_from_world is 12 numbers, row by row.
+// camera_from_world has 12 numbers, row-major.
 View make_view(const std::array<float, 12>& m, std::array<float, 2> focal, std::array<float, 2> center,
                int width, int height, const std::string& depth, const py::dict& options) {
   View view;
@@ -206,7 +207,7 @@ View make_view(const std::array<float, 12>& m, std::array<float, 2> focal, std::
 }  // namespace
 
 void bind_rasterization(py::module_& module) {
-  // As the decimal number that it is written as.
+  // In double precision, so that Python prints it as the decimal number in the source.
   module.attr("NEAR_PLANE") = Math<double>::default_near_plane;
   module.def("render_options", &list_render_options);
   py::class_<View>(module, "View").def(py::init(&make_view));

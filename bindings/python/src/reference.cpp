@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference renderer in double, forward and backward: slow, and what everything else is held to.
+// The reference renderer in double precision, forward and backward: slow, and the standard that the
+// kernels are tested against.
 #include "bindings/python/src/bindings.h"
 #include "stipple/backend/render_settings.h"
 #include "stipple/reference/reference_render.h"
@@ -11,7 +12,7 @@ namespace {
 using Values = HostValues<double>;
 using M64 = Math<double>;
 
-// An array's rows as structs of as many numbers, and back.
+// Converts the rows of an array to structs with that number of members, and back.
 template <class T>
 std::vector<T> rows_of(const Values& values) {
   std::vector<T> rows(static_cast<std::size_t>(values.size()) * sizeof(double) / sizeof(T));
@@ -27,7 +28,7 @@ Values values_of(const std::vector<T>& rows) {
 
 class Reference {
  public:
-  // camera: 12 numbers of camera_from_world, 2 of the focal length, 2 of the centre.
+  // `camera` has 12 numbers of camera_from_world, 2 of the focal length and 2 of the principal point.
   Reference(const Values& mean, const Values& log_scale, const Values& rotation, const Values& logit_opacity,
             const Values& sh, int sh_degree, const Values& color, const Values& covariance,
             const Values& camera, const Values& background, const View& view) {
@@ -51,15 +52,15 @@ class Reference {
   }
 
   py::tuple forward() const {
-    ReferencePicture<double> picture;
+    ReferencePicture<double> image;
     {
       const py::gil_scoped_release no_lock;
-      picture = reference_render(s_);
+      image = reference_render(s_);
     }
-    return py::make_tuple(values_of(picture.channels), values_of(picture.alpha));
+    return py::make_tuple(values_of(image.channels), values_of(image.alpha));
   }
 
-  // Columns of means in pixels, half extents in pixels, depths, conics and opacities.
+  // Rows with mean in pixels, half extent in pixels, depth, conic and opacity.
   Values splats() const {
     std::vector<double> rows;
     for (const auto& s : reference_project(s_)) {

@@ -9,7 +9,7 @@ std::shared_ptr<SharedBackend> shared_backend(const std::string& name) {
   thread_local std::map<std::string, std::shared_ptr<SharedBackend>> backends;
   const auto found = backends.find(name);
   if (found != backends.end()) return found->second;
-  const bool is_best = name == "best";  // which is one of the others
+  const bool is_best = name == "best";  // an alias of one of the others
   auto made = make_backend(name);
   const std::string its_name = is_best ? std::string(made->name()) : name;
   std::shared_ptr<SharedBackend>& kept = backends[its_name];

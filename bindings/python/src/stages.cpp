@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages one by one, with what passes between them as arrays that can be read and written. Unlike
-// elsewhere in this module, arguments are checked here, where it is known what belongs together.
+// The stages of the pipeline, with their intermediate results as arrays that can be read and written. Unlike
+// in the rest of the module, arguments are checked here, where it is known which results belong together.
 #include <fmt/format.h>
 
 #include "bindings/python/src/bindings.h"
@@ -10,9 +10,9 @@ namespace stipple {
 
 namespace {
 
-// A pass on a backend, of how many Gaussians and of which picture. The stages' objects share it, so that
-// nothing is copied; where a stage is run a second time on the same input, it gets a copy of the pass, and
-// the first result stays.
+// A pass on a backend, with its number of Gaussians and its resolution. The stages' objects share it, so that
+// nothing is copied; if a stage is run a second time on the same input, it gets a copy of the pass, and the
+// first result remains valid.
 struct SharedPass {
   std::shared_ptr<SharedBackend> backend;
   std::size_t count = 0;
@@ -21,7 +21,7 @@ struct SharedPass {
   bool has_bins = false, has_frame = false;
 };
 
-// What a stage left there.
+// The result of a stage, in a pass.
 struct OnPass {
   std::shared_ptr<SharedPass> on;
 };
@@ -34,7 +34,8 @@ struct OnBins : OnPass {
 struct OnFrame : OnPass {
   Frame& value() const { return on->pass.frame; }
 };
-// Gradients are the objects' own: there may be several of one frame. They are lent to the pass for a stage.
+// Gradients belong to the objects, since there may be several for one frame. They are lent to the pass for
+// the duration of a stage.
 struct OnFrameGradient : OnPass {
   std::shared_ptr<FrameGradient> gradient = std::make_shared<FrameGradient>();
   FrameGradient& value() const { return *gradient; }
@@ -45,7 +46,6 @@ struct OnSplatGradient : OnPass {
   SplatGradient& value() const { return *gradient; }
 };
 
-// A copy of the pass to go on with.
 std::shared_ptr<SharedPass> copy_of(Backend& backend, const SharedPass& from) {
   auto to = std::make_shared<SharedPass>();
   to->backend = from.backend;
@@ -56,7 +56,7 @@ std::shared_ptr<SharedPass> copy_of(Backend& backend, const SharedPass& from) {
   return to;
 }
 
-// While it lives, `lent` is in the place of `own`.
+// Swaps `own` and `lent` during its lifetime.
 template <class T>
 class Lent {
  public:
@@ -74,23 +74,24 @@ struct Moments {
   std::shared_ptr<SharedBackend> backend;
 };
 
-// ValueError unless the pass is of this view's picture.
+// Throws ValueError unless the pass has the resolution of this view.
 void check_view(const OnPass& made, const View& view) {
   const SharedPass& p = *made.on;
   if (p.width != view.camera.width_px || p.height != view.camera.height_px)
-    throw py::value_error(fmt::format("projection is of a picture of {}x{}, but the camera's is {}x{}",
+    throw py::value_error(fmt::format("projection was made for {}x{} pixels, but the camera has {}x{}",
                                       p.width, p.height, view.camera.width_px, view.camera.height_px));
 }
 
-// ValueError unless `made` is of the same backend, Gaussians and picture as this.
+// Throws ValueError unless both have the same backend, number of Gaussians and resolution.
 void check_origin(const char* name, const OnPass& made, const OnPass& wanted) {
   const SharedPass &a = *made.on, &b = *wanted.on;
   if (a.backend != b.backend)
     throw py::value_error(fmt::format("{} was made on another backend, or by another thread", name));
   if (a.count != b.count)
-    throw py::value_error(fmt::format("{} is of {} Gaussians, but there are {}", name, a.count, b.count));
+    throw py::value_error(
+        fmt::format("{} was made for {} Gaussians, but projection has {}", name, a.count, b.count));
   if (a.width != b.width || a.height != b.height)
-    throw py::value_error(fmt::format("{} is of a picture of {}x{}, but the camera's is {}x{}", name, a.width,
+    throw py::value_error(fmt::format("{} was made for {}x{} pixels, but projection has {}x{}", name, a.width,
                                       a.height, b.width, b.height));
 }
 
@@ -100,7 +101,7 @@ void check_count(const char* name, std::size_t count, const OnPass& projection) 
         fmt::format("{} has {} Gaussians, but projection has {}", name, count, projection.on->count));
 }
 
-// What is assigned to an array: of its type and shape.
+// Checks the type and shape of values that are assigned to an array.
 template <class Number>
 HostValues<Number> check_values(const char* name, const py::array& values, py::ssize_t numbers,
                                 py::ssize_t columns) {
@@ -109,7 +110,7 @@ HostValues<Number> check_values(const char* name, const py::array& values, py::s
         fmt::format("{} must be {}", name, std::is_same_v<Number, float> ? "float32" : "uint32"));
   const bool fits = columns == 0 ? values.ndim() == 1 : values.ndim() == 2 && values.shape(1) == columns;
   if (!fits || values.size() != numbers)
-    throw py::value_error(fmt::format("{} keeps its shape: an array of a stage has one size", name));
+    throw py::value_error(fmt::format("{} cannot change its shape: assign an array of the same shape", name));
   return HostValues<Number>(values);
 }
 
@@ -118,7 +119,8 @@ struct NoCheck {
   void operator()(const Any&...) const {}
 };
 
-// Makes an array a property: numbers, `columns` to a row (0: no rows). `check` looks at what is assigned.
+// Defines an array property with `columns` numbers per row (0 means one-dimensional). `check` validates
+// assigned values.
 template <class Number, class Class, class Get, class Check = NoCheck>
 void def_array(py::class_<Class>& bound, const char* name, py::ssize_t columns, const char* help, Get get,
                Check check = {}) {
@@ -151,13 +153,13 @@ void def_array(py::class_<Class>& bound, const char* name, py::ssize_t columns, 
 void check_slots(const OnBins& bins, std::span<const std::uint32_t> gaussian) {
   if (std::any_of(gaussian.begin(), gaussian.end(), [&](std::uint32_t g) { return g >= bins.on->count; }))
     throw py::value_error(
-        fmt::format("gaussian_from_slot must name Gaussians from 0 to {}", bins.on->count - 1));
+        fmt::format("gaussian_from_slot must hold indices from 0 to {}", bins.on->count - 1));
 }
 
 void check_begins(const OnBins& bins, std::span<const std::uint32_t> begin) {
   if (begin.front() != 0 || !std::is_sorted(begin.begin(), begin.end()) ||
       begin.back() != bins.value().gaussian_from_slot.size())
-    throw py::value_error("slot_begin_from_tile must rise from 0 to the number of slots");
+    throw py::value_error("slot_begin_from_tile must increase from 0 to the number of slots");
 }
 
 py::tuple stage_loss(const OnFrame& frame, const HostValues<std::uint8_t>& target,
@@ -186,7 +188,7 @@ OnFrameGradient make_frame_gradient(const OnFrame& frame, const HostValues<float
   };
   const std::span<const float> of_color = span(color), of_alpha = span(alpha), of_depth = span(depth);
   if (!of_depth.empty() && frame.value().depth.empty())
-    throw py::value_error("depth has a gradient, but the frame has no depth");
+    throw py::value_error("a depth gradient was given, but the frame has no depth");
   const py::gil_scoped_release no_lock;
   frame.on->backend->use([&](Backend& b) {
     made.value().color.upload(b, of_color);
@@ -216,12 +218,12 @@ OnBins stage_bin(const OnProjection& projection, const View& view) {
   });
 }
 
-// The splats of `projection` in a pass that may be another: they may have been changed.
+// Copies the splats of `projection`, which may have been assigned to, if `to` is another pass.
 void take_splats(Backend& backend, const OnProjection& projection, SharedPass& to) {
   if (projection.on.get() != &to) to.pass.projection.splat = projection.value().splat.copy(backend);
 }
 
-// Likewise the lists of `bins`, which must be as long as those that the pass was blended with.
+// Likewise for the lists of `bins`, which must be as long as those that the frame was blended with.
 void take_bins(Backend& backend, const OnBins& bins, SharedPass& to) {
   if (bins.on.get() == &to) return;
   if (bins.value().gaussian_from_slot.size() != to.pass.bins.gaussian_from_slot.size())
@@ -284,15 +286,15 @@ py::tuple stage_project_backward(const HostGaussians& gaussians, const View& vie
 }
 
 void check_moments(const Moments& moments, const HostGaussians& gaussians, const OnProjection& projection) {
-  if (!moments.backend) return;  // still empty
+  if (!moments.backend) return;  // empty before the first step
   if (moments.backend != projection.on->backend)
     throw py::value_error("moments were made on another backend, or by another thread");
   if (moments.value.first.size() != gaussians.count || moments.value.first.sh_degree != gaussians.sh_degree)
-    throw py::value_error(fmt::format("moments are of {} Gaussians of degree {}, not of these",
+    throw py::value_error(fmt::format("moments were made for {} Gaussians of degree {}, not for these",
                                       moments.value.first.size(), moments.value.first.sh_degree));
 }
 
-// Which Gaussians the projection shows, as a sum of gradients has it.
+// The visible Gaussians of the projection, in the format of GradientSum::view_statistics.
 std::vector<Vec2f> seen_in(const Backend& backend, const OnProjection& projection) {
   std::vector<Vec2f> seen;
   for (const ProjectedSplat& s : projection.value().splat.download(backend))
@@ -300,23 +302,23 @@ std::vector<Vec2f> seen_in(const Backend& backend, const OnProjection& projectio
   return seen;
 }
 
-// The Gaussians after one step of Adam; the moments go on.
+// Returns the Gaussians after one step of Adam, and updates the moments.
 py::tuple stage_optimize(const HostGaussians& gaussians, const HostGaussians& gradients,
-                         const OnProjection& projection, Moments& moments, const std::vector<float>& rates,
-                         int step, bool visible_only) {
+                         const OnProjection& projection, Moments& moments,
+                         const std::vector<float>& learning_rates, int step, bool visible_only) {
   check_count("gaussians", gaussians.count, projection);
   check_moments(moments, gaussians, projection);
-  AdamOptions options{.mean = rates[0],
-                      .log_scale = rates[1],
-                      .rotation = rates[2],
-                      .logit_opacity = rates[3],
-                      .sh_base = rates[4],
-                      .sh_rest = rates[5],
+  AdamOptions options{.mean = learning_rates[0],
+                      .log_scale = learning_rates[1],
+                      .rotation = learning_rates[2],
+                      .logit_opacity = learning_rates[3],
+                      .sh_base = learning_rates[4],
+                      .sh_rest = learning_rates[5],
                       .step = step,
                       .visible_only = visible_only};
   return to_numpy(without_lock([&] {
     return projection.on->backend->use([&](Backend& b) {
-      // Copies, since Adam writes to them and reads whole vectors at their ends.
+      // Copies, since Adam overwrites them and reads whole vectors: only owned arrays are padded for that.
       TrainState state;
       state.gaussians = upload(b, to_host(gaussians));
       GradientSum sum;
@@ -333,47 +335,72 @@ py::tuple stage_optimize(const HostGaussians& gaussians, const HostGaussians& gr
   }));
 }
 
+std::string size_text(const OnPass& made) { return fmt::format("{}x{}", made.on->width, made.on->height); }
+
+// Defines the repr Name(...), with the text that `get` returns in the parentheses.
+template <class Class, class Get>
+void def_repr(py::class_<Class>& bound, const char* name, Get get) {
+  bound.def("__repr__", [name, get](const Class& c) { return fmt::format("{}({})", name, get(c)); });
+}
+
 void bind_objects(py::module_& module) {
   py::class_<OnProjection> projection(module, "Projection", "Splats on the screen: project -> bin, blend.");
   def_array<float>(
       projection, "splat", 16, "(N, 16): see stages.SPLAT", [](Projection & p) -> auto& { return p.splat; });
-  py::class_<OnBins> bins(module, "TileBins", "Which splats are in which tile: bin -> blend.");
+  def_repr(projection, "Projection",
+           [](const OnProjection& p) { return fmt::format("{} Gaussians, {}", p.on->count, size_text(p)); });
+  py::class_<OnBins> bins(module, "TileBins", "The splats of every tile: bin -> blend.");
+  def_repr(bins, "TileBins", [](const OnBins& b) {
+    return fmt::format("{}x{} tiles, {} slots", b.value().column_count, b.value().row_count,
+                       b.value().gaussian_from_slot.size());
+  });
   bins.def_property_readonly("column_count", [](const OnBins& b) { return b.value().column_count; });
   bins.def_property_readonly("row_count", [](const OnBins& b) { return b.value().row_count; });
   def_array<std::uint32_t>(
-      bins, "slot_begin_from_tile", 0, "(tiles + 1,): tile t has the slots from begin[t] to begin[t + 1] - 1",
+      bins, "slot_begin_from_tile", 0, "(tiles + 1,): tile t has the slots begin[t] to begin[t + 1] - 1",
       [](TileBins & b) -> auto& { return b.slot_begin_from_tile; }, check_begins);
   def_array<std::uint32_t>(
-      bins, "gaussian_from_slot", 0, "(slots,): in each tile the nearest first",
+      bins, "gaussian_from_slot", 0, "(slots,): the Gaussians of each tile, nearest first",
       [](TileBins & b) -> auto& { return b.gaussian_from_slot; }, check_slots);
-  py::class_<OnFrame> frame(module, "Frame", "The picture, in planes: blend -> loss, blend_backward.");
+  py::class_<OnFrame> frame(module, "Frame", "The image, in planes: blend -> loss, blend_backward.");
+  def_repr(frame, "Frame", [](const OnFrame& f) {
+    return fmt::format("{}, color{}", size_text(f), f.value().depth.empty() ? "" : ", depth");
+  });
   frame.def_property_readonly("width", [](const OnFrame& f) { return f.on->width; });
   frame.def_property_readonly("height", [](const OnFrame& f) { return f.on->height; });
   def_array<float>(
       frame, "color", 0, "(3 * height * width,), over the background",
       [](Frame & f) -> auto& { return f.color; });
   def_array<float>(
-      frame, "transmittance", 0, "(height * width,): alpha is 1 - this",
+      frame, "transmittance", 0, "(height * width,): 1 - alpha",
       [](Frame & f) -> auto& { return f.transmittance; });
   def_array<float>(
-      frame, "depth", 0, "(height * width,), or empty where it was not asked for",
+      frame, "depth", 0, "(height * width,), or empty unless requested",
       [](Frame & f) -> auto& { return f.depth; });
-  py::class_<Moments>(module, "Moments", "Adam's; empty at first.").def(py::init<>());
+  py::class_<Moments> moments(module, "Moments", "Moments of Adam; empty before the first step.");
+  moments.def(py::init<>());
+  def_repr(moments, "Moments", [](const Moments& m) {
+    return m.backend ? fmt::format("{} Gaussians", m.value.first.size()) : std::string();
+  });
 }
 
 void bind_gradients(py::module_& module) {
-  py::class_<OnFrameGradient> dL_dframe(module, "FrameGradient", "Of the picture: loss -> blend_backward.");
+  py::class_<OnFrameGradient> dL_dframe(module, "FrameGradient",
+                                        "Gradient of the frame: loss -> blend_backward.");
   def_array<float>(
       dL_dframe, "color", 0, "(3 * height * width,)", [](FrameGradient & f) -> auto& { return f.color; });
   dL_dframe.def(py::init(&make_frame_gradient));
+  def_repr(dL_dframe, "FrameGradient", [](const OnFrameGradient& f) { return size_text(f); });
   py::class_<OnSplatGradient> dL_dsplat(module, "SplatGradient",
-                                        "Of the splats: blend_backward -> project_backward.");
+                                        "Gradients of the splats: blend_backward -> project_backward.");
   def_array<float>(
       dL_dsplat, "splat", 10, "(N, 10): the first ten columns of stages.SPLAT",
       [](SplatGradient & s) -> auto& { return s.splat; });
   def_array<float>(
-      dL_dsplat, "absolute_mean_px", 2, "(N, 2), or empty: sums without signs",
+      dL_dsplat, "absolute_mean_px", 2, "(N, 2), sums of absolute values; or empty",
       [](SplatGradient & s) -> auto& { return s.absolute_mean_px; });
+  def_repr(dL_dsplat, "SplatGradient",
+           [](const OnSplatGradient& s) { return fmt::format("{} Gaussians", s.on->count); });
   dL_dsplat.def_property_readonly("background", [](const OnSplatGradient& s) {
     const Vec3f b = s.background;
     return std::vector<float>{b.x, b.y, b.z};

@@ -11,11 +11,11 @@ namespace stipple {
 
 namespace {
 
-// What ends or saves a run of the command is the caller's own business here.
+// Options of the command that end or save a run; in Python the caller does that.
 constexpr const char* kOfTheCommand[] = {"time_limit", "target_psnr", "checkpoint_every",
                                          "checkpoint_seconds"};
 
-// --ssim-weight to ssim_weight, in a sentence.
+// Replaces flags in a message by their Python names: --ssim-weight becomes ssim_weight.
 std::string with_python_names(const std::string& sentence) {
   std::string text;
   for (std::size_t i = 0; i < sentence.size(); ++i) {
@@ -52,7 +52,7 @@ RunOptions settings_from(const py::dict& given) {
   return settings;
 }
 
-// A trainer with all that it needs; one thread at a time.
+// A trainer with its scene and backend; a mutex admits one thread at a time.
 class PythonTrainer {
  public:
   PythonTrainer(std::shared_ptr<Scene> scene, const RunOptions& s)
@@ -90,7 +90,7 @@ class PythonTrainer {
 }  // namespace
 
 void bind_trainer(py::module_& module) {
-  py::class_<StepReport>(module, "StepReport", "What one step of training came to.")
+  py::class_<StepReport>(module, "StepReport", "The result of one training step.")
       .def_readonly("step", &StepReport::step)
       .def_readonly("loss", &StepReport::loss)
       .def_readonly("psnr", &StepReport::psnr)

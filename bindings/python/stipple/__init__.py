@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """3D Gaussian splatting: train, render and differentiate.
 
-NumPy is all that this needs. stipple.torch has the same kernels as differentiable PyTorch functions, stipple.compat
-stands in for two rasterizers that scripts are written for, and stipple.stages has the pipeline stage by stage.
+This package needs only NumPy. stipple.torch offers the same kernels as differentiable PyTorch functions, stipple.compat
+replaces the rasterizers of two other projects, and stipple.stages runs the pipeline stage by stage.
 """
 from . import _stipple, stages
 from ._stipple import Error, OutOfMemory
 from .camera import Camera
 from .gaussians import Gaussians, load_ply, save_ply
 from .rendering import DeviceInfo, Rendering, devices, load_image, psnr, render, save_png, ssim
-from .scene import Points, Scene, View, load_scene
+from .scene import Points, Scene, SceneView, load_scene
 from .trainer import Evaluation, StepReport, Trainer
 
 __version__: str = _stipple.version
@@ -23,9 +23,9 @@ __all__ = [
     "Points",
     "Rendering",
     "Scene",
+    "SceneView",
     "StepReport",
     "Trainer",
-    "View",
     "devices",
     "load_image",
     "load_ply",

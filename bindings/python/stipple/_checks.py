@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences for arguments that are not what they should be."""
+"""Argument checks with error messages that name the argument."""
 from __future__ import annotations
 
 import math
@@ -9,25 +9,32 @@ import numpy as np
 
 
 def shape_text(shape: Sequence[Any]) -> str:
-    """A shape as people write it: (N, 3)."""
+    """A shape in the notation of the documentation: (N, 3)."""
     parts = [str(n) for n in shape]
     return "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
 
 
+def short_text(text: Any, limit: int = 40) -> str:
+    """The text on one line, with the middle left out if it is longer than `limit`; for reprs."""
+    line = " ".join(str(text).split())
+    half = (limit - 3) // 2
+    return line if len(line) <= limit else f"{line[:half]}...{line[-half:]}"
+
+
 def check_shape(name: str, shape: Sequence[int], wanted: Sequence[Any]) -> None:
-    """ValueError unless the shapes agree; letters in `wanted` stand for any size."""
+    """Raises ValueError unless the shapes agree; strings in `wanted` stand for any size."""
     fits = len(shape) == len(wanted) and all(isinstance(w, str) or w == n for n, w in zip(shape, wanted))
     if not fits:
         raise ValueError(f"{name} must have the shape {shape_text(wanted)}, not {shape_text(shape)}")
 
 
 def host_array(value: Any) -> np.ndarray:
-    """value as an array, of whatever; a tensor's gradients and device do not matter."""
+    """The value as an array of any type. Tensors are detached and copied to the host."""
     return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
 
 
 def float_array(name: str, value: Any, *wanted: Any) -> np.ndarray:
-    """value as a contiguous float32 array of that shape; what holds no real numbers is a TypeError."""
+    """The value as a contiguous float32 array of that shape. Raises TypeError unless it holds real numbers."""
     array = host_array(value)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name} must hold numbers, not {array.dtype}")
@@ -36,7 +43,7 @@ def float_array(name: str, value: Any, *wanted: Any) -> np.ndarray:
 
 
 def sh_degree_of(name: str, count: int) -> int:
-    """The degree that has so many coefficients."""
+    """The degree of spherical harmonics with that number of coefficients."""
     for degree in range(4):
         if count == (degree + 1) ** 2:
             return degree
@@ -44,7 +51,7 @@ def sh_degree_of(name: str, count: int) -> int:
 
 
 def positive_int(name: str, value: Any) -> int:
-    """A picture's side: at least 1, and not so large that it must be a mistake."""
+    """The width or height of an image: at least 1, with an upper limit that catches mistakes."""
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
@@ -55,7 +62,7 @@ def positive_int(name: str, value: Any) -> int:
 
 
 def real_number(name: str, value: Any) -> float:
-    """One number."""
+    """The value as a float, which may be infinite or NaN."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -63,29 +70,29 @@ def real_number(name: str, value: Any) -> float:
 
 
 def finite_number(name: str, value: Any) -> float:
-    """One number that is neither infinite nor none."""
+    """The value as a float that is neither infinite nor NaN."""
     number = real_number(name, value)
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, not {number}")
     return number
 
 
-def picture_array(name: str, value: Any) -> np.ndarray:
-    """A picture as values from 0 to 1: (height, width), or with 1 to 4 channels. One of 8 bits is divided by 255."""
+def image_array(name: str, value: Any) -> np.ndarray:
+    """An image with values from 0 to 1: (height, width), or with 1 to 4 channels. 8-bit values are divided by 255."""
     array = host_array(value)
     if array.dtype.kind in "iu" and array.dtype != np.uint8:
-        raise TypeError(f"{name} must be of 8 bits (uint8) or of real numbers, not {array.dtype}")
+        raise TypeError(f"{name} must be 8-bit (uint8) or floating point, not {array.dtype}")
     wanted = ("height", "width") if array.ndim == 2 else ("height", "width", "channels")
-    picture = float_array(name, array, *wanted)
-    if picture.ndim == 3 and not 1 <= picture.shape[2] <= 4:
-        raise ValueError(f"{name} must have 1 to 4 channels, not {picture.shape[2]}")
-    if picture.size == 0:
+    image = float_array(name, array, *wanted)
+    if image.ndim == 3 and not 1 <= image.shape[2] <= 4:
+        raise ValueError(f"{name} must have 1 to 4 channels, not {image.shape[2]}")
+    if image.size == 0:
         raise ValueError(f"{name} has no pixels")
-    return picture / np.float32(255) if array.dtype == np.uint8 else picture
+    return image / np.float32(255) if array.dtype == np.uint8 else image
 
 
 def one_of(name: str, value: Any, choices: Sequence[Any]) -> Any:
-    """value, if it is one of them."""
+    """The value. Raises ValueError unless it is one of the choices."""
     if value not in choices:
         raise ValueError(f"{name} must be {' or '.join(repr(c) for c in choices)}, not {value!r}")
     return value

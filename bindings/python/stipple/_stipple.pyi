@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the module has that is seen from outside; the rest is for the package alone.
+# The public part of the module; everything else is internal to the package.
 from typing import Any, Dict, List
 
 import numpy as np

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cameras, and what a picture is made with."""
+"""Cameras and render options."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ import numpy as np
 from . import _stipple
 from ._checks import check_shape, finite_number, float_array, host_array, one_of, positive_int
 
-NEAR_PLANE: float = _stipple.NEAR_PLANE  # what is nearer is not drawn, unless told otherwise
+NEAR_PLANE: float = _stipple.NEAR_PLANE  # default: Gaussians whose mean is nearer are not drawn
 
 
-@dataclass(eq=False)  # arrays have no one answer to ==
+@dataclass(eq=False)  # == of arrays is not a single truth value
 class Camera:
-    """A pinhole camera that looks along +z, x to the right, y down.
+    """A pinhole camera that looks along +z, with x to the right and y down.
 
-    camera_from_world is 4 x 4 or 3 x 4 and takes points of the world to the camera. Lengths are in pixels; (0, 0)
-    is the top-left corner of the picture, and (0.5, 0.5) the centre of its first pixel.
+    camera_from_world is 4 x 4 or 3 x 4 and maps points of the world to the camera frame. Lengths are in pixels; (0, 0)
+    is the top-left corner of the image, and (0.5, 0.5) the centre of its first pixel.
     """
 
     camera_from_world: np.ndarray
@@ -36,11 +36,15 @@ class Camera:
         for name in ("fx", "fy", "cx", "cy"):
             setattr(self, name, finite_number(name, getattr(self, name)))
         if not (self.fx > 0 and self.fy > 0):
-            raise ValueError(f"fx and fy must be more than 0, not {self.fx} and {self.fy}")
+            raise ValueError(f"fx and fy must be greater than 0, not {self.fx} and {self.fy}")
+
+    def __repr__(self) -> str:
+        lengths = ", ".join(f"{name}={getattr(self, name):.6g}" for name in ("fx", "fy", "cx", "cy"))
+        return f"Camera({self.width}x{self.height}, {lengths})"
 
     @staticmethod
     def from_K(camera_from_world: Any, K: Any, width: int, height: int) -> "Camera":
-        """From the customary 3 x 3 matrix."""
+        """Makes a camera from a pose and the 3 x 3 matrix ((fx, 0, cx), (0, fy, cy), (0, 0, 1))."""
         (fx, skew, cx), (other, fy, cy), last = float_array("K", K, 3, 3).tolist()
         if not (is_near([skew, other], [0, 0]) and is_near(last, [0, 0, 1])):
             raise ValueError("K must be ((fx, 0, cx), (0, fy, cy), (0, 0, 1)): skew is not supported")
@@ -48,17 +52,17 @@ class Camera:
 
     @property
     def K(self) -> np.ndarray:
-        """The customary 3 x 3 matrix."""
+        """The 3 x 3 matrix of intrinsics, ((fx, 0, cx), (0, fy, cy), (0, 0, 1))."""
         return np.array([[self.fx, 0, self.cx], [0, self.fy, self.cy], [0, 0, 1]], dtype=np.float32)
 
 
 def is_near(numbers: Sequence[float], wanted: Sequence[float]) -> bool:
-    """But for rounding. NumPy takes 16 microseconds for so few, which is much beside a picture on a GPU."""
+    """Whether the numbers agree up to rounding. NumPy would take 16 microseconds, which is long beside a GPU frame."""
     return all(abs(a - b) <= 1e-4 for a, b in zip(numbers, wanted))
 
 
 def pose_array(name: str, value: Any) -> np.ndarray:
-    """3 x 4 numbers; the last row of a 4 x 4 matrix must be (0, 0, 0, 1)."""
+    """A pose as a 3 x 4 array. The last row of a 4 x 4 matrix must be (0, 0, 0, 1)."""
     array = host_array(value)
     if array.shape == (4, 4):
         array = float_array(name, array, 4, 4)
@@ -71,12 +75,12 @@ def pose_array(name: str, value: Any) -> np.ndarray:
 
 
 def render_options_text() -> str:
-    """A line for each option of a picture, for docstrings: the library's list of them."""
-    return "\n".join(f"    {name} ({usual}): {help}" for name, usual, help in _stipple.render_options())
+    """One line per render option, from the library's list, for docstrings."""
+    return "\n".join(f"    {name} ({default}): {help}" for name, default, help in _stipple.render_options())
 
 
 def make_view(camera: Camera, *, depth: Optional[str] = None, **options: Any) -> "_stipple.View":
-    """Camera and options as the library takes them."""
+    """The camera and the render options as the library's View."""
     if not isinstance(camera, Camera):
         raise TypeError(f"camera must be a stipple.Camera, not {type(camera).__name__}")
     one_of("depth", depth, (None, "expected", "inverse"))

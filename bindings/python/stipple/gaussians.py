@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models as arrays and as files."""
+"""Models as arrays and .ply files."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -14,12 +14,13 @@ from ._checks import float_array, sh_degree_of
 Path = Union[str, "PathLike[str]"]
 
 
-@dataclass(eq=False)  # arrays have no one answer to ==
+@dataclass(eq=False)  # == of arrays is not a single truth value
 class Gaussians:
-    """N Gaussians, as they are stored and optimised: unconstrained.
+    """N Gaussians with the unconstrained parameters that are stored and optimised.
 
-    mean (N, 3); log_scale (N, 3), of the standard deviations along the axes; rotation (N, 4), quaternions (w, x, y, z)
-    of any length; logit_opacity (N,); sh (N, K, 3) with K = 1, 4, 9 or 16 coefficients of red, green and blue.
+    mean (N, 3); log_scale (N, 3), the logarithms of the standard deviations along the axes; rotation (N, 4),
+    quaternions (w, x, y, z) of any length; logit_opacity (N,); sh (N, K, 3), K = 1, 4, 9 or 16 coefficients of red,
+    green and blue.
     """
 
     mean: np.ndarray
@@ -40,42 +41,46 @@ class Gaussians:
     def __len__(self) -> int:
         return len(self.mean)
 
+    def __repr__(self) -> str:
+        return f"Gaussians({len(self)}, sh_degree={self.sh_degree})"
+
     @property
     def sh_degree(self) -> int:
-        """0 to 3."""
+        """The degree of the spherical harmonics, from 0 to 3."""
         return sh_degree_of("sh", self.sh.shape[1])
 
     @property
     def scale(self) -> np.ndarray:
-        """Standard deviations along the axes."""
+        """The standard deviations along the axes, (N, 3)."""
         return np.exp(self.log_scale)
 
     @property
     def opacity(self) -> np.ndarray:
-        """From 0 to 1."""
+        """The opacities, from 0 to 1, (N,)."""
         return (1 / (1 + np.exp(-self.logit_opacity.astype(np.float64)))).astype(np.float32)
 
     def _on_host(self) -> Tuple["_stipple.HostGaussians", "Gaussians"]:
-        """Where the arrays are, and what keeps them there: fields may have been assigned to since."""
+        """The addresses of the arrays, and an object that keeps them alive. The fields are checked again, since they
+        may have been assigned to."""
         held = Gaussians(self.mean, self.log_scale, self.rotation, self.logit_opacity, self.sh)
         arrays = (held.mean, held.log_scale, held.rotation, held.logit_opacity, held.sh)
         return _stipple.HostGaussians(len(held), held.sh_degree, [a.ctypes.data for a in arrays]), held
 
 
 def load_ply(path: Path) -> Gaussians:
-    """Reads any 3DGS .ply."""
+    """Reads a 3DGS .ply file."""
     return Gaussians(*_stipple.load_ply(path))
 
 
 def save_ply(gaussians: Gaussians, path: Path) -> None:
-    """Writes the usual 3DGS .ply; every bit of every number comes back when it is read again."""
+    """Writes the usual 3DGS .ply file. Reading it again gives bit-identical values."""
     where, held = check_gaussians(gaussians)._on_host()
     _stipple.save_ply(where, path)
     del held
 
 
 def check_gaussians(value: object, name: str = "gaussians") -> Gaussians:
-    """TypeError unless it is what it should be."""
+    """The value. Raises TypeError unless it is a Gaussians object."""
     if not isinstance(value, Gaussians):
         raise TypeError(f"{name} must be stipple.Gaussians, not {type(value).__name__}")
     return value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Photographs with the cameras that took them."""
+"""Scenes: photos with their cameras, and points."""
 from __future__ import annotations
 
 from typing import Any, List, NamedTuple, Optional, Tuple
@@ -7,12 +7,13 @@ from typing import Any, List, NamedTuple, Optional, Tuple
 import numpy as np
 
 from . import _stipple
+from ._checks import short_text
 from .camera import Camera
 from .gaussians import Path
 
 
-class View:
-    """One photograph: its name, its camera, and whether it is held out for tests."""
+class SceneView:
+    """A photo: its name, its camera, and whether it is held out as a test view."""
 
     def __init__(self, inner: "_stipple.SceneView") -> None:
         self._inner = inner
@@ -24,52 +25,57 @@ class View:
         self.camera = Camera(pose, *values[12:], width, height)
 
     def photo(self) -> np.ndarray:
-        """(height, width, 3), 8 bits: decoded, upright, undistorted, at the camera's size."""
+        """The 8-bit photo (height, width, 3): decoded, upright, undistorted and at the resolution of the camera."""
         return self._inner.photo()[0]
 
     def weight(self) -> Optional[np.ndarray]:
-        """(height, width), 8 bits: how much each pixel counts; None when all count."""
+        """The 8-bit weights of the pixels (height, width), or None if all pixels count fully."""
         weight = self._inner.photo()[1]
         return weight if weight.size else None
 
     def __repr__(self) -> str:
-        return f"View({self.name!r}, {self.camera.width}x{self.camera.height})"
+        size = f"{self.camera.width}x{self.camera.height}"
+        return f"SceneView({short_text(self.name)!r}, {size}{', test' if self.is_test else ''})"
 
 
 class Points(NamedTuple):
-    """position (N, 3) in the world, color (N, 3) of 8 bits."""
+    """position (N, 3) in the world frame, and 8-bit color (N, 3)."""
 
     position: np.ndarray
     color: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"Points({len(self.position)})"
+
 
 class Scene:
-    """What training starts from. `problems` has what was left out or assumed, with what to do about it."""
+    """The input of training. `problems` lists what was left out or assumed, as pairs of (problem, advice)."""
 
     def __init__(self, inner: "_stipple.Scene") -> None:
         self._inner = inner
         self.path = inner.path
         self.format: str = inner.format
-        self.views: List[View] = [View(v) for v in inner.views]
+        self.views: List[SceneView] = [SceneView(v) for v in inner.views]
         self.points = Points(inner.point_positions(), inner.point_colors())
         self.has_random_points: bool = inner.has_random_points
         self.problems: List[Tuple[str, str]] = inner.problems()
 
     @property
-    def train_views(self) -> List[View]:
-        """Those that are not held out."""
+    def train_views(self) -> List[SceneView]:
+        """The views that are not held out."""
         return [v for v in self.views if not v.is_test]
 
     @property
-    def test_views(self) -> List[View]:
-        """Every 8th, from the first on, unless the data names its own."""
+    def test_views(self) -> List[SceneView]:
+        """The held-out views: every 8th, starting with the first, unless the data set has its own split."""
         return [v for v in self.views if v.is_test]
 
     def __repr__(self) -> str:
-        return f"Scene({str(self.path)!r}, {len(self.views)} views, {len(self.points.position)} points)"
+        counts = f"{len(self.views)} views, {len(self.points.position)} points"
+        return f"Scene({short_text(self.path)!r}, {counts})"
 
 
 def load_scene(path: Path, **options: Any) -> Scene:
-    """Reads a COLMAP or transforms.json scene. Options are those of `stipple train` for photos: max_resolution,
+    """Reads a COLMAP or transforms.json scene. The options are those of `stipple train` for photos: max_resolution,
     downscale, images, alpha, random_points."""
     return Scene(_stipple.load_scene(path, options))

@@ -7,10 +7,10 @@
     value, mean_squared_error, dL_dframe = loss(frame, photo)
     dL_dsplat = blend_backward(projection, bins, camera, frame, dL_dframe)
     gradients, dL_dcamera = project_backward(gaussians, camera, projection, dL_dsplat)
-    gaussians = optimize(gaussians, gradients, projection, moments, rates)
+    gaussians = optimize(gaussians, gradients, projection, moments, mean=1.6e-4)
 
-What a stage leaves are objects whose arrays can be read and assigned to; the next stage takes what is in them. Options
-of a picture (background, antialiased, ...) must be the same for all stages.
+The results of a stage are objects whose arrays can be read and assigned to before the next stage uses them. The render
+options (background, antialiased, ...) must be the same for all stages.
 """
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from .gaussians import Gaussians, check_gaussians
 
 Projection = _stipple.Projection  # splat (N, 16): see SPLAT
 TileBins = _stipple.TileBins  # slot_begin_from_tile (tiles + 1,), gaussian_from_slot; column_count, row_count
-Frame = _stipple.Frame  # planes, one after the other: color (3 * height * width,), transmittance, depth
+Frame = _stipple.Frame  # planar color (3 * height * width,), transmittance, depth
 FrameGradient = _stipple.FrameGradient
 SplatGradient = _stipple.SplatGradient  # splat (N, 10): the first ten columns of SPLAT; absolute_mean_px; background
-Moments = _stipple.Moments  # of Adam; empty at first
+Moments = _stipple.Moments  # Adam's; empty at first
 
-#: Columns of Projection.splat. A splat whose opacity is 0 was culled, and its other columns mean nothing.
+#: Columns of Projection.splat. An opacity of 0 means that the splat was culled; its other columns are undefined.
 SPLAT: Dict[str, slice] = {
     "mean_px": slice(0, 2),
     "conic": slice(2, 5),
@@ -44,7 +44,7 @@ SPLAT: Dict[str, slice] = {
 
 
 def project(gaussians: Gaussians, camera: Camera, *, backend: str = "best", **options: Any) -> Projection:
-    """Every Gaussian to a splat on the screen."""
+    """Projects every Gaussian to a splat on the screen."""
     where, held = check_gaussians(gaussians)._on_host()
     out = _stipple.stage_project(backend, where, make_view(camera, **options))
     del held
@@ -52,28 +52,28 @@ def project(gaussians: Gaussians, camera: Camera, *, backend: str = "best", **op
 
 
 def bin(projection: Projection, camera: Camera, **options: Any) -> TileBins:  # pylint: disable=redefined-builtin
-    """Splats to the tiles of 16 x 16 pixels that they touch, in each the nearest first."""
+    """Lists the splats that touch each tile of 16 x 16 pixels, nearest first."""
     return _stipple.stage_bin(projection, make_view(camera, **options))
 
 
 def blend(projection: Projection, bins: TileBins, camera: Camera, **options: Any) -> Frame:
-    """Splats over each other, front to back."""
+    """Blends the splats front to back."""
     return _stipple.stage_blend(projection, bins, make_view(camera, **options))
 
 
 def planes(frame: Frame) -> np.ndarray:
-    """A frame's colours as (3, height, width)."""
+    """The colours of a frame as (3, height, width)."""
     return frame.color.reshape(3, frame.height, frame.width)
 
 
 def loss(
     frame: Frame, target: Any, *, ssim_weight: float = 0.2, weight: Optional[Any] = None
 ) -> Tuple[float, float, FrameGradient]:
-    """(1 - ssim_weight) mean |difference| + ssim_weight (1 - mean SSIM) against an 8-bit photo, the mean squared error,
-    and the gradient by the frame. Pixels may count by a weight from 0 to 1."""
+    """Returns (1 - ssim_weight) mean |difference| + ssim_weight (1 - mean SSIM) against an 8-bit photo, the mean
+    squared error, and the gradient with respect to the frame. weight (height, width) weighs pixels from 0 to 1."""
     photo = np.asarray(target)
     if photo.dtype != np.uint8:
-        raise TypeError(f"target must be of 8 bits (uint8), not {photo.dtype}")
+        raise TypeError(f"target must be 8-bit (uint8), not {photo.dtype}")
     check_shape("target", photo.shape, (frame.height, frame.width, 3))
     weights = np.zeros(0, np.float32) if weight is None else float_array("weight", weight, frame.height, frame.width)
     return _stipple.stage_loss(frame, np.ascontiguousarray(photo), weights, float(ssim_weight))
@@ -82,7 +82,7 @@ def loss(
 def frame_gradient(
     frame: Frame, color: Any, alpha: Optional[Any] = None, depth: Optional[Any] = None
 ) -> FrameGradient:
-    """A gradient of your own: color (3, height, width), and of the accumulated alpha and the depth (height, width)."""
+    """Makes a gradient from arrays: color (3, height, width), accumulated alpha and depth (height, width)."""
     shape = (frame.height, frame.width)
     none = np.zeros(0, np.float32)
     return _stipple.FrameGradient(
@@ -103,14 +103,14 @@ def blend_backward(
     absolute: bool = False,
     **options: Any,
 ) -> SplatGradient:
-    """The frame's gradient to every splat's; with absolute, also the sum of pixels' shares without their signs."""
+    """Computes the gradient of every splat; with `absolute`, also the sums of the absolute values over the pixels."""
     return _stipple.stage_blend_backward(projection, bins, make_view(camera, **options), frame, dL_dframe, absolute)
 
 
 def project_backward(
     gaussians: Gaussians, camera: Camera, projection: Projection, dL_dsplat: SplatGradient, **options: Any
 ) -> Tuple[Gaussians, Dict[str, np.ndarray]]:
-    """The splats' gradients to those of every parameter, and of the camera: camera_from_world (3, 4), focal, center."""
+    """Computes the gradients of all parameters and of the camera: camera_from_world (3, 4), focal and center."""
     where, held = check_gaussians(gaussians)._on_host()
     gradients, camera_values = _stipple.stage_project_backward(
         where, make_view(camera, **options), projection, dL_dsplat
@@ -139,12 +139,12 @@ def optimize(
     step: int = 1,
     visible_only: bool = False,
 ) -> Gaussians:
-    """The Gaussians after one step of Adam with these rates; `moments` goes on with it. Steps count from 1."""
+    """Returns the Gaussians after a step of Adam with these learning rates; updates `moments`. Steps count from 1."""
     if step < 1:
         raise ValueError(f"step must be at least 1, not {step}")
     check_gaussians(gradients, "gradients")
     if gradients.sh.shape != check_gaussians(gaussians).sh.shape:
-        raise ValueError("gradients must have as many Gaussians and coefficients as gaussians")
+        raise ValueError("gradients and gaussians must have the same numbers of Gaussians and coefficients")
     where, held = gaussians._on_host()
     there, held_too = gradients._on_host()
     rates = [mean, log_scale, rotation, logit_opacity, sh_base, sh_rest]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From photographs to Gaussians."""
+"""Training."""
 from __future__ import annotations
 
 from typing import Any, Callable, List, NamedTuple, Optional, Union
@@ -11,32 +11,46 @@ from .scene import Scene, load_scene
 StepReport = _stipple.StepReport
 
 
+def _report_text(r: StepReport) -> str:
+    skipped = ", skipped" if r.was_skipped else ""
+    return f"StepReport(step={r.step}, loss={r.loss:.6g}, psnr={r.psnr:.4g}, {r.gaussian_count} Gaussians{skipped})"
+
+
+setattr(StepReport, "__repr__", _report_text)
+
+
 class Evaluation(NamedTuple):
-    """Means over views, and each view's (name, psnr, ssim)."""
+    """The mean PSNR in dB and SSIM over all views, and (name, psnr, ssim) of each view."""
 
     psnr: float
     ssim: float
     views: List[tuple]
 
+    def __repr__(self) -> str:
+        return f"Evaluation(psnr={self.psnr:.4f}, ssim={self.ssim:.5f}, {len(self.views)} views)"
+
 
 class Trainer:
-    """Trains a model, one view a step, exactly as `stipple train` does: the same seed gives the same bits.
+    """Trains a model exactly as `stipple train` does: the same seed gives the same bits.
 
-    Options are the command's flags with _ for -, such as steps=7000, strategy="mcmc", eval=True, backend="cpu". Those
-    that end or save a run are not among them: a callback does the one, save() the other. Those of photos are
-    load_scene's, and are taken here only with a path.
+    Options are the command's flags with _ for -, such as steps=7000, strategy="mcmc", eval=True, backend="cpu". Flags
+    that end or save a run are not accepted: use a callback or save(). The options of load_scene are accepted only if
+    `scene` is a path.
     """
 
     def __init__(self, scene: Union[Scene, Path], **options: Any) -> None:
         if isinstance(scene, Scene):
             self.scene = scene
         else:
-            of_photos = {name: options.pop(name) for name in _stipple.SCENE_OPTIONS if name in options}
-            self.scene = load_scene(scene, **of_photos)
+            scene_options = {name: options.pop(name) for name in _stipple.SCENE_OPTIONS if name in options}
+            self.scene = load_scene(scene, **scene_options)
         self._inner = _stipple.Trainer(self.scene._inner, options)
 
+    def __repr__(self) -> str:
+        return f"Trainer(step {self.steps_done} of {self.last_step}, {self.backend})"
+
     def step(self) -> "_stipple.StepReport":
-        """One step: its loss, psnr, gaussian_count and milliseconds by stage."""
+        """Runs one step and returns its loss, psnr, gaussian_count and the milliseconds of each stage."""
         return self._inner.step()
 
     def run(
@@ -44,10 +58,10 @@ class Trainer:
         steps: Optional[int] = None,
         callback: Optional[Callable[["_stipple.StepReport"], Optional[bool]]] = None,
     ) -> None:
-        """So many steps, or all that are left. callback(report) is called after each, and ends the run by returning
-        False. Ctrl-C ends it between two steps; the trainer can go on afterwards."""
+        """Runs that number of steps, or all that remain. callback(report) is called after each step and ends the run by
+        returning False. Ctrl-C interrupts between two steps; training can be resumed afterwards."""
         if steps is not None and steps < 0:
-            raise ValueError(f"steps must not be negative, not {steps}")
+            raise ValueError(f"steps must be at least 0, not {steps}")
         left = self.last_step - self.steps_done
         for _ in range(left if steps is None else min(steps, left)):
             report = self._inner.step()
@@ -57,36 +71,36 @@ class Trainer:
 
     @property
     def steps_done(self) -> int:
-        """So far."""
+        """The number of steps done so far."""
         return self._inner.steps_done()
 
     @property
     def last_step(self) -> int:
-        """Where training ends."""
+        """The step at which training ends."""
         return self._inner.last_step()
 
     @property
     def done(self) -> bool:
-        """Whether that has been reached."""
+        """Whether the last step has been reached."""
         return self._inner.done()
 
     @property
     def backend(self) -> str:
-        """What it runs on."""
+        """The name of the backend."""
         return self._inner.backend()
 
     def gaussians(self) -> Gaussians:
-        """The model as it is now."""
+        """The current model."""
         return Gaussians(*self._inner.gaussians())
 
     def evaluate(self) -> Evaluation:
-        """Scores of the held-out views (with eval=True), or else of the training views."""
+        """Evaluates the held-out views (with eval=True) or otherwise the training views."""
         return Evaluation(*self._inner.evaluate())
 
     def save(self, path: Path) -> None:
-        """A checkpoint, with everything that the steps to come depend on."""
+        """Writes a checkpoint with the full training state."""
         self._inner.save(path)
 
     def restore(self, path: Path) -> None:
-        """Goes on from a checkpoint of the same scene and options, with the same bits."""
+        """Restores a checkpoint of the same scene and options. Training then continues with the same bits."""
         self._inner.restore(path)

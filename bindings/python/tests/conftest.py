@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests have in common."""
+"""Helpers that the tests share."""
 from __future__ import annotations
 
 from typing import Any, Tuple
@@ -11,7 +11,7 @@ import stipple
 
 
 def cloud(count: int, sh_degree: int = 1, seed: int = 0) -> stipple.Gaussians:
-    """Random Gaussians in front of camera()."""
+    """Random Gaussians in front of the camera of camera()."""
     random = np.random.default_rng(seed)
     mean = random.uniform(-1, 1, (count, 3))
     mean[:, 2] += 4
@@ -25,12 +25,12 @@ def cloud(count: int, sh_degree: int = 1, seed: int = 0) -> stipple.Gaussians:
 
 
 def camera(width: int = 48, height: int = 40) -> stipple.Camera:
-    """At the origin, looking along +z."""
+    """A camera at the origin that looks along +z."""
     return stipple.Camera(np.eye(4), 1.2 * width, 1.2 * width, width / 2, height / 2 + 1, width, height)
 
 
 def tensors(gaussians: stipple.Gaussians, dtype: Any = None, device: str = "cpu") -> Tuple[Any, ...]:
-    """Means, quaternions, scales, opacities and coefficients, as stipple.torch takes them."""
+    """Means, quaternions, scales, opacities and SH coefficients, as stipple.torch takes them."""
     torch = pytest.importorskip("torch")
     arrays = (gaussians.mean, gaussians.rotation, gaussians.scale, gaussians.opacity, gaussians.sh)
     return tuple(torch.tensor(a, dtype=dtype or torch.float32, device=device) for a in arrays)
@@ -44,7 +44,7 @@ def camera_tensors(of: stipple.Camera, dtype: Any = None, device: str = "cpu") -
 
 
 def torch_devices() -> list:
-    """Where tensors can be here."""
+    """The torch devices of this machine."""
     try:
         import torch
     except ImportError:
@@ -54,16 +54,16 @@ def torch_devices() -> list:
 
 @pytest.fixture(params=torch_devices())
 def device(request: Any) -> str:
-    """Each of torch's devices that stipple works on."""
+    """Each torch device that stipple supports."""
     return request.param
 
 
 def usable_backends() -> list:
-    """Names of those that work here."""
+    """The names of the backends that work on this machine."""
     return [d.name for d in stipple.devices() if d.is_usable]
 
 
 def relative_error(a: Any, b: Any) -> float:
-    """By norm, wherever the two are."""
+    """|a - b| / |b|, for arrays and for tensors on any device."""
     a, b = (np.asarray(v.detach().cpu() if hasattr(v, "detach") else v, np.float64) for v in (a, b))
     return float(np.linalg.norm(a - b) / np.linalg.norm(b))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scene to train on: pictures of a few hundred Gaussians."""
+"""A small training scene: rendered images of a few hundred Gaussians."""
 from __future__ import annotations
 
 import json
@@ -12,24 +12,24 @@ from conftest import cloud
 import stipple
 
 WIDTH, HEIGHT, FOCAL = 48, 40, 55.0
-CENTER = (WIDTH / 2, HEIGHT / 2 + 1)  # not quite the middle, so that it matters
+CENTER = (WIDTH / 2, HEIGHT / 2 + 1)  # off-centre, so that mistakes show
 
 
 def small_model() -> stipple.Gaussians:
-    """Around the origin."""
+    """300 Gaussians around the origin."""
     model = cloud(300, sh_degree=1, seed=5)
     model.mean[:, 2] -= 4
     return model
 
 
 def world_from_camera(angle: float) -> np.ndarray:
-    """On a circle of radius 4 about the origin, which it looks at."""
+    """The pose of a camera on a circle of radius 4 around the origin, looking at the origin."""
     s, c = np.sin(angle), np.cos(angle)
     return np.array([[c, 0, s, -4 * s], [0, 1, 0, 0], [-s, 0, c, -4 * c], [0, 0, 0, 1]])
 
 
 def write_points(positions: np.ndarray, path: Path) -> None:
-    """A cloud of grey points."""
+    """Writes a .ply file with points."""
     header = ["ply", "format ascii 1.0", f"element vertex {len(positions)}"]
     header += [f"property float {axis}" for axis in "xyz"] + ["end_header"]
     rows = [" ".join(f"{v:.6f}" for v in p) for p in positions]
@@ -37,7 +37,7 @@ def write_points(positions: np.ndarray, path: Path) -> None:
 
 
 def write_scene(model: stipple.Gaussians, folder: Path, view_count: int = 12) -> None:
-    """A transforms.json with pictures of the model and a point at every mean."""
+    """Writes a transforms.json scene with rendered images of the model and a point at every mean."""
     folder.mkdir()
     frames: List[Dict[str, Any]] = []
     for i in range(view_count):

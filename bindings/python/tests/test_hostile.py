@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is thrown at an entry, it answers or raises; it never crashes, and it leaks nothing."""
+"""With malformed input every function returns or raises; nothing crashes or leaks."""
 from __future__ import annotations
 
 import gc
@@ -17,7 +17,7 @@ EXPECTED = (ValueError, TypeError, NotImplementedError, stipple.Error, MemoryErr
 
 
 def hostile_array(rng: random.Random, like: np.ndarray):
-    """like, with its shape, type, layout or values gone wrong; sometimes it is something else altogether."""
+    """`like` with a wrong shape, type, layout or values; sometimes something that is not an array."""
     choice = rng.randrange(9)
     if choice == 0:
         return rng.choice([None, "text", 3, [], {}, [[1, 2], [3]], object()])
@@ -38,7 +38,7 @@ def hostile_array(rng: random.Random, like: np.ndarray):
     return like
 
 
-def test_numpy_entries_survive_anything():
+def test_numpy_functions_survive_malformed_input():
     rng, done = random.Random(1), 0
     with np.errstate(all="ignore"):
         for _ in range(TRIES):
@@ -52,16 +52,16 @@ def test_numpy_entries_survive_anything():
                 fx = rng.choice([30, 1e-20, 1e20, -1, "a"]) if rng.random() < 0.3 else 30
                 width = rng.choice([24, 1, 0, -3, 2.5, "x"]) if rng.random() < 0.3 else 24
                 of = stipple.Camera(pose, fx, 30, 12, 10, width, 20)
-                picture = stipple.render(made, of, backend="cpu")
-                assert picture.color.shape == (of.height, of.width, 3) and np.isfinite(picture.color).all()
+                image = stipple.render(made, of, backend="cpu")
+                assert image.color.shape == (of.height, of.width, 3) and np.isfinite(image.color).all()
                 projection = stipple.stages.project(made, of, backend="cpu")
                 stipple.stages.blend(projection, stipple.stages.bin(projection, of), of)
-                stipple.psnr(hostile_array(rng, picture.color), picture.color)
-                stipple.ssim(picture.color, hostile_array(rng, picture.color))
+                stipple.psnr(hostile_array(rng, image.color), image.color)
+                stipple.ssim(image.color, hostile_array(rng, image.color))
                 done += 1
             except EXPECTED as e:
                 assert str(e)
-    assert done > TRIES // 10  # it was not all refused
+    assert done > TRIES // 10  # not every input was rejected
 
 
 def hostile_tensor(torch, rng: random.Random, like):
@@ -87,7 +87,7 @@ def hostile_tensor(torch, rng: random.Random, like):
     return like
 
 
-def test_torch_entries_survive_anything():
+def test_torch_functions_survive_malformed_input():
     torch = pytest.importorskip("torch")
     import stipple.torch as st
 
@@ -113,11 +113,11 @@ def resident_bytes() -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmRSS"):
             return int(line.split()[1]) * 1024
-    raise AssertionError("there is no VmRSS")
+    raise AssertionError("/proc/self/status has no VmRSS")
 
 
 def growth_over(calls: int, call) -> int:
-    """Bytes that the process has grown by, after it has settled."""
+    """The bytes that the process grows by during the calls, after a warm-up."""
     for _ in range(calls // 10):
         call()
     gc.collect()
@@ -128,14 +128,14 @@ def growth_over(calls: int, call) -> int:
     return resident_bytes() - before
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc to ask for the memory in use")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure memory")
 def test_ten_thousand_calls_leak_nothing():
     g, c = cloud(50, 1), camera(32, 32)
-    # a picture is 16 KiB: losing one in a hundred would be 1.6 MiB
+    # An image has 16 KiB: leaking one in a hundred would be 1.6 MiB.
     assert growth_over(10_000, lambda: stipple.render(g, c, backend="cpu")) < 1 << 20
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc to ask for the memory in use")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure memory")
 def test_ten_thousand_gradients_leak_nothing(device):
     torch = pytest.importorskip("torch")
     import stipple.torch as st
@@ -156,4 +156,4 @@ def test_ten_thousand_gradients_leak_nothing(device):
     tensor_bytes, (free_bytes, _) = torch.cuda.memory_allocated(), torch.cuda.mem_get_info()
     assert growth_over(10_000, call) < 4 << 20
     assert torch.cuda.memory_allocated() <= tensor_bytes
-    assert torch.cuda.mem_get_info()[0] > free_bytes - (4 << 20)  # stipple's own buffers are here
+    assert torch.cuda.mem_get_info()[0] > free_bytes - (4 << 20)  # includes stipple's own buffers

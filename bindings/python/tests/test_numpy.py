@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models, pictures, scores and scenes through NumPy."""
+"""Models, rendering and image metrics with NumPy."""
 from __future__ import annotations
 
 import re
@@ -18,7 +18,7 @@ import stipple
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_version_is_the_librarys():
+def test_version_is_that_of_the_library():
     assert f"project(stipple VERSION {stipple.__version__} " in (ROOT / "CMakeLists.txt").read_text()
 
 
@@ -37,7 +37,7 @@ def test_ply_round_trip(tmp_path):
     assert again.sh_degree == 2 and len(again) == 37
 
 
-def test_errors_are_the_librarys_sentences(tmp_path):
+def test_errors_name_the_file_or_backend(tmp_path):
     with pytest.raises(stipple.Error, match="nothing.ply"):
         stipple.load_ply(tmp_path / "nothing.ply")
     (tmp_path / "broken.ply").write_bytes(b"ply\nformat ascii 1.0\n")
@@ -49,7 +49,7 @@ def test_errors_are_the_librarys_sentences(tmp_path):
         stipple.render(cloud(3), camera(), backend="mps")
 
 
-def test_render_of_one_gaussian_is_what_the_formula_says():
+def test_render_of_one_gaussian_matches_the_formula():
     c = camera(33, 33)
     c.cx = c.cy = 16.5
     g = stipple.Gaussians([[0, 0, 4]], np.full((1, 3), np.log(0.2)), [[1, 0, 0, 0]], [0.0], np.zeros((1, 1, 3)))
@@ -70,13 +70,13 @@ def test_backends_agree(backend):
         assert np.allclose(x, y, atol=1e-4)
 
 
-def test_nothing_to_draw_gives_the_background():
+def test_no_gaussians_give_the_background():
     none = stipple.Gaussians(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 4)), np.zeros(0), np.zeros((0, 1, 3)))
     color, alpha, depth = stipple.render(none, camera(), background=(0.25, 0.5, 1))
     assert depth is None and np.all(alpha == 0) and np.all(color == np.float32([0.25, 0.5, 1]))
 
 
-def test_any_layout_of_arrays_will_do():
+def test_any_array_layout_is_accepted():
     g = cloud(64)
     odd = stipple.Gaussians(
         np.asfortranarray(g.mean.astype(np.float64)), g.log_scale[::-1][::-1], g.rotation.copy(order="F"),
@@ -86,7 +86,7 @@ def test_any_layout_of_arrays_will_do():
 
 
 @pytest.mark.parametrize(
-    "field, value, says",
+    "field, value, message",
     [
         ("mean", np.zeros((4, 2)), r"mean must have the shape \(N, 3\), not \(4, 2\)"),
         ("log_scale", np.zeros((3, 3)), r"log_scale must have the shape \(4, 3\), not \(3, 3\)"),
@@ -97,18 +97,18 @@ def test_any_layout_of_arrays_will_do():
         ("mean", np.zeros((4, 3), complex), "mean must hold numbers, not complex128"),
     ],
 )
-def test_wrong_arrays_are_named(field, value, says):
+def test_errors_name_wrong_arrays(field, value, message):
     fields = dict(
         mean=np.zeros((4, 3)), log_scale=np.zeros((4, 3)), rotation=np.zeros((4, 4)), logit_opacity=np.zeros(4),
         sh=np.zeros((4, 1, 3)),
     )
     fields[field] = value
-    with pytest.raises((ValueError, TypeError), match=says):
+    with pytest.raises((ValueError, TypeError), match=message):
         stipple.Gaussians(**fields)
 
 
 @pytest.mark.parametrize(
-    "change, says",
+    "change, message",
     [
         (dict(background=(1, 2)), "background must have the shape"),
         (dict(depth="metric"), "depth must be None or 'expected' or 'inverse'"),
@@ -117,12 +117,12 @@ def test_wrong_arrays_are_named(field, value, says):
         (dict(near_plane=float("nan")), "near_plane must be more than 0"),
     ],
 )
-def test_wrong_options_are_named(change, says):
-    with pytest.raises(ValueError, match=re.escape(says)):
+def test_errors_name_wrong_options(change, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
         stipple.render(cloud(3), camera(), **change)
 
 
-def test_wrong_cameras_are_named():
+def test_errors_name_wrong_camera_fields():
     with pytest.raises(ValueError, match=r"camera_from_world must have the shape \(4, 4\), not \(3, 3\)"):
         stipple.Camera(np.eye(3), 1, 1, 0, 0, 8, 8)
     with pytest.raises(ValueError, match="last row of camera_from_world"):
@@ -142,9 +142,9 @@ def test_wrong_cameras_are_named():
         stipple.render(cloud(3), np.eye(4))
 
 
-def test_fields_may_be_assigned_to():
+def test_fields_can_be_assigned():
     g = cloud(5)
-    g.mean = np.zeros((4, 3))  # no longer fits the others
+    g.mean = np.zeros((4, 3))  # no longer matches the other arrays
     with pytest.raises(ValueError, match="log_scale"):
         stipple.render(g, camera())
     g = cloud(5)
@@ -152,7 +152,7 @@ def test_fields_may_be_assigned_to():
     assert stipple.render(g, camera()).alpha.max() == 0
 
 
-def test_scores():
+def test_metrics():
     random = np.random.default_rng(1)
     a = random.uniform(0.2, 0.8, (40, 30, 3)).astype(np.float32)
     assert stipple.psnr(a, a + 0.1) == pytest.approx(20, abs=1e-4)
@@ -165,17 +165,17 @@ def test_scores():
         stipple.ssim(a[:0], a[:0])
 
 
-def test_pictures_of_8_bits_are_what_they_look_like(tmp_path):
+def test_8_bit_images_are_scaled_to_0_to_1(tmp_path):
     bits = np.random.default_rng(4).integers(0, 256, (20, 30, 3)).astype(np.uint8)
     assert stipple.psnr(bits, bits / 255) > 100 and stipple.ssim(bits, bits / 255) == pytest.approx(1)
     stipple.save_png(bits, tmp_path / "bits.png")
     assert np.array_equal(np.rint(255 * stipple.load_image(tmp_path / "bits.png")), bits)
-    with pytest.raises(TypeError, match="a must be of 8 bits .uint8. or of real numbers, not int64"):
+    with pytest.raises(TypeError, match="a must be 8-bit .uint8. or floating point, not int64"):
         stipple.psnr(bits.astype(np.int64), bits)
 
 
-def test_other_threads_run_meanwhile():
-    """The interpreter's lock is let go of: another thread counts while this one works."""
+def test_gil_is_released():
+    """Another thread counts while this one computes."""
     big, ticks, is_over = np.random.default_rng(5).uniform(size=(900, 1200, 3)), [0], threading.Event()
 
     def count():
@@ -197,13 +197,13 @@ def test_other_threads_run_meanwhile():
         other.join()
 
 
-def test_pictures_round_trip(tmp_path):
+def test_png_round_trip(tmp_path):
     a = np.random.default_rng(2).integers(0, 256, (20, 30, 3)) / 255
     stipple.save_png(a, tmp_path / "a.png")
     assert np.allclose(stipple.load_image(tmp_path / "a.png"), a, atol=1e-6)
 
 
-def test_two_threads_render_at_once():
+def test_threads_render_at_the_same_time():
     expected = stipple.render(cloud(3000, 2), camera(160, 120)).color
     wrong, threads = [], []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages one by one: together they are the pipeline."""
+"""The stages of the pipeline."""
 from __future__ import annotations
 
 import numpy as np
@@ -29,7 +29,7 @@ def make_photo():
 
 
 @pytest.mark.parametrize("backend", usable_backends())
-def test_together_they_draw_and_differentiate(backend, photo):
+def test_stages_render_and_differentiate(backend, photo):
     g = cloud(200, 2)
     projection, bins, frame, value, dL_dsplat, gradients, dL_dcamera = run(g, photo, backend)
     assert np.array_equal(
@@ -42,7 +42,7 @@ def test_together_they_draw_and_differentiate(backend, photo):
     depth = projection.splat[:, stages.SPLAT["depth"]][:, 0]
     for t in range(9):  # nearest first
         assert np.all(np.diff(depth[bins.gaussian_from_slot[begin[t] : begin[t + 1]]]) >= 0)
-    # the directional derivative along the gradient is its squared norm
+    # The directional derivative along the gradient is its squared norm.
     step = 1e-3 / np.linalg.norm(gradients.mean)
 
     def loss_at(distance):
@@ -54,7 +54,7 @@ def test_together_they_draw_and_differentiate(backend, photo):
     assert dL_dcamera["camera_from_world"].shape == (3, 4) and np.any(dL_dcamera["focal"] != 0)
 
 
-def test_arrays_can_be_changed_between(photo):
+def test_arrays_can_be_changed_between_stages(photo):
     g, c = cloud(50), camera()
     projection = stages.project(g, c)
     bins = stages.bin(projection, c)
@@ -62,19 +62,19 @@ def test_arrays_can_be_changed_between(photo):
     splat[:, stages.SPLAT["color"]] = 0
     projection.splat = splat
     assert np.all(stages.blend(projection, bins, c).color == 0)
-    with pytest.raises(ValueError, match="splat keeps its shape"):
+    with pytest.raises(ValueError, match="splat cannot change its shape"):
         projection.splat = splat[:10]
-    with pytest.raises(ValueError, match="splat keeps its shape"):
+    with pytest.raises(ValueError, match="splat cannot change its shape"):
         projection.splat = splat.T.copy()
     with pytest.raises(TypeError, match="splat must be float32"):
         projection.splat = splat.astype(np.float64)
-    with pytest.raises(TypeError, match="target must be of 8 bits"):
+    with pytest.raises(TypeError, match="target must be 8-bit"):
         stages.loss(stages.blend(projection, bins, c), photo / 255)
     with pytest.raises(ValueError, match="target must have the shape"):
         stages.loss(stages.blend(projection, bins, c), photo[:-1])
 
 
-def test_a_gradient_of_ones_own(photo):
+def test_frame_gradient_from_arrays(photo):
     g, c = cloud(80), camera()
     projection = stages.project(g, c)
     bins = stages.bin(projection, c)
@@ -96,31 +96,31 @@ def test_adam_descends(photo):
     assert values[-1] < 0.9 * values[0]
 
 
-def test_what_does_not_belong_together_is_refused(photo):
-    """Each of these would read memory that is not there."""
+def test_results_that_do_not_belong_together_are_rejected(photo):
+    """Each of these combinations would read out of bounds."""
     g, more, c, wide = cloud(50), cloud(60), camera(), camera(96, 40)
     projection, others = stages.project(g, c), stages.project(more, c)
     bins, frame = stages.bin(projection, c), stages.blend(projection, stages.bin(projection, c), c)
     _, _, dL_dframe = stages.loss(frame, photo)
     dL_dsplat = stages.blend_backward(projection, bins, c, frame, dL_dframe)
-    with pytest.raises(ValueError, match="projection is of a picture of 48x40, but the camera's is 96x40"):
+    with pytest.raises(ValueError, match="projection was made for 48x40 pixels, but the camera has 96x40"):
         stages.bin(projection, wide)
-    with pytest.raises(ValueError, match="bins is of 60 Gaussians, but there are 50"):
+    with pytest.raises(ValueError, match="bins was made for 60 Gaussians, but projection has 50"):
         stages.blend(projection, stages.bin(others, c), c)
-    with pytest.raises(ValueError, match="frame is of 60 Gaussians"):
+    with pytest.raises(ValueError, match="frame was made for 60 Gaussians"):
         stages.blend_backward(projection, bins, c, stages.blend(others, stages.bin(others, c), c), dL_dframe)
     with pytest.raises(ValueError, match="gaussians has 60 Gaussians, but projection has 50"):
         stages.project_backward(more, c, projection, dL_dsplat)
-    with pytest.raises(ValueError, match="gaussian_from_slot must name Gaussians from 0 to 49"):
+    with pytest.raises(ValueError, match="gaussian_from_slot must hold indices from 0 to 49"):
         bins.gaussian_from_slot = np.full_like(bins.gaussian_from_slot, 2**31)
     begin = bins.slot_begin_from_tile
     begin[-1] += 1000
-    with pytest.raises(ValueError, match="slot_begin_from_tile must rise"):
+    with pytest.raises(ValueError, match="slot_begin_from_tile must increase"):
         bins.slot_begin_from_tile = begin
-    with pytest.raises(ValueError, match="depth has a gradient, but the frame has no depth"):
+    with pytest.raises(ValueError, match="a depth gradient was given, but the frame has no depth"):
         stages.frame_gradient(frame, np.zeros((3, 40, 48)), depth=np.zeros((40, 48)))
     gradients, _ = stages.project_backward(g, c, projection, dL_dsplat)
     moments = stages.Moments()
     stages.optimize(g, gradients, projection, moments, mean=1e-3)
-    with pytest.raises(ValueError, match="moments are of 50 Gaussians"):
+    with pytest.raises(ValueError, match="moments were made for 50 Gaussians"):
         stages.optimize(more, more, others, moments, mean=1e-3)

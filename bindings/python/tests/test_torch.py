@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""stipple.torch: exact gradients of everything, on the device that the tensors are on."""
+"""stipple.torch: exact gradients of all inputs, on the device of the tensors."""
 from __future__ import annotations
 
 import threading
@@ -17,7 +17,7 @@ NAMES = ("means", "quats", "scales", "opacities", "colors", "camera_from_world",
 
 
 def inputs(count=12, sh_degree=1, dtype=torch.float64, size=(24, 20), device="cpu"):
-    """Leaves in the order of NAMES."""
+    """Leaf tensors in the order of NAMES."""
     of = camera(*size)
     background = torch.tensor([0.2, 0.3, 0.4], dtype=dtype, device=device)
     everything = (*tensors(cloud(count, sh_degree), dtype, device), *camera_tensors(of, dtype, device), background)
@@ -29,7 +29,7 @@ def draw(leaves, size=(24, 20), **options):
 
 
 def weighted_sum(result, seed=0):
-    """A loss that looks at every output, with weights of its own."""
+    """A loss that depends on every output pixel with a random weight."""
     parts = [result.color, result.alpha] + ([] if result.depth is None else [result.depth])
     flat = torch.cat([p.reshape(-1) for p in parts])
     weights = np.random.default_rng(seed).normal(size=len(flat))
@@ -37,7 +37,7 @@ def weighted_sum(result, seed=0):
 
 
 def assert_same(a, b):
-    """By the bit on the CPU; a GPU adds a gradient's parts in an order of its own."""
+    """Bit-identical on the CPU; on a GPU the order of summation varies."""
     if a.is_cuda:
         assert relative_error(a, b) < 1e-5
     else:
@@ -82,7 +82,7 @@ def test_gradcheck_of_colors_and_covariances():
 
 @pytest.mark.parametrize("options", [{}, {"depth": "expected"}, {"depth": "inverse", "antialiased": True}])
 @pytest.mark.parametrize("sh_degree", [0, 1, 2, 3])
-def test_float_is_the_reference_to_1e4(device, options, sh_degree):
+def test_float32_agrees_with_the_reference(device, options, sh_degree):
     exact, size = inputs(60, sh_degree, size=(40, 30)), (40, 30)
     rough = [t.detach().float().to(device).requires_grad_() for t in exact]
     a, b = draw(rough, size, **options), draw(exact, size, backend="reference", **options)
@@ -94,7 +94,7 @@ def test_float_is_the_reference_to_1e4(device, options, sh_degree):
     assert relative_error(a.info.means2d.grad, b.info.means2d.grad) < 1e-4
 
 
-def test_it_is_the_same_picture_as_render(device):
+def test_same_image_as_render(device):
     g, c = cloud(300, 3), camera()
     color, alpha, depth = stipple.render(g, c, background=(0.2, 0.3, 0.4), depth="expected", backend="cpu")
     with torch.no_grad():
@@ -105,7 +105,7 @@ def test_it_is_the_same_picture_as_render(device):
     assert result.color.shape == (40, 48, 3) and result.alpha.shape == (40, 48)
 
 
-def test_several_cameras_are_one_after_the_other(device):
+def test_several_cameras_equal_one_call_per_camera(device):
     leaves = inputs(40, 2, torch.float32, device=device)
     poses = torch.stack([leaves[5].detach(), leaves[5].detach()])
     poses[1, 0, 3] += 0.1
@@ -131,13 +131,13 @@ def test_several_cameras_are_one_after_the_other(device):
     assert torch.all(both.info.means2d.absgrad + 1e-4 >= both.info.means2d.grad.abs())
 
 
-def test_colors_for_each_camera(device):
+def test_colors_per_camera(device):
     leaves = inputs(10, 0, torch.float32, device=device)
     colors = [torch.zeros(10, 3, device=device), torch.ones(10, 3, device=device)]
     poses, Ks = leaves[5].detach().expand(2, 4, 4), leaves[6].detach().expand(2, 3, 3)
     result = st.rasterize(*leaves[:4], colors, poses, Ks, 24, 20)
     assert result.color[0].max() == 0 and result.color[1].max() > 0.1
-    with pytest.raises(ValueError, match="colors for 1 cameras, but 2"):
+    with pytest.raises(ValueError, match="colors has 1 tensors, but there are 2 cameras"):
         st.rasterize(*leaves[:4], colors[:1], poses, Ks, 24, 20)
 
 
@@ -155,13 +155,13 @@ def test_layouts_do_not_matter(device):
     result = draw([*odd, *leaves[5:]])
     assert torch.equal(result.color, expected.color)
     plain = [t.detach().requires_grad_() for t in leaves]
-    result.color.permute(1, 0, 2).flip(0).pow(2).sum().backward()  # a gradient in another layout, too
+    result.color.permute(1, 0, 2).flip(0).pow(2).sum().backward()  # the gradient has another layout, too
     draw(plain).color.pow(2).sum().backward()
     for a, b in zip(odd, plain):
         assert relative_error(a.grad, b.grad) < 1e-5
 
 
-def test_without_gradients_nothing_is_kept(device):
+def test_no_graph_without_gradients(device):
     leaves = inputs(20, 1, torch.float32, device=device)
     with torch.no_grad():
         result = draw(leaves, absgrad=True)
@@ -187,7 +187,7 @@ def test_backward_twice_raises_the_usual_error(device):
         loss.backward()
 
 
-def test_nothing_to_draw(device):
+def test_no_gaussians(device):
     none = [torch.zeros(0, n, device=device, requires_grad=True) for n in (3, 4, 3)]
     pose, K = camera_tensors(camera(), device=device)
     K.requires_grad_()
@@ -198,7 +198,7 @@ def test_nothing_to_draw(device):
     assert torch.all(K.grad == 0) and none[0].grad.shape == (0, 3)
 
 
-def test_backward_after_the_thread_that_drew_has_ended(device):
+def test_backward_after_the_rendering_thread_has_ended(device):
     leaves, results = inputs(50, 1, torch.float32, device=device), []
     thread = threading.Thread(target=lambda: results.append(draw(leaves)))
     thread.start()
@@ -210,26 +210,26 @@ def test_backward_after_the_thread_that_drew_has_ended(device):
     assert_same(once, leaves[0].grad)
 
 
-def test_changed_in_place_is_noticed(device):
+def test_changes_in_place_are_detected(device):
     leaves = inputs(20, 1, torch.float32, device=device)
     loss = weighted_sum(draw(leaves))
     with torch.no_grad():
         leaves[0].add_(1)
     with pytest.raises(RuntimeError, match="inplace"):
         loss.backward()
-    picture = draw(leaves).color
-    picture.clamp_(0, 1)  # the way back needs it as it was
+    image = draw(leaves).color
+    image.clamp_(0, 1)  # the backward pass needs the original values
     with pytest.raises(RuntimeError, match="inplace"):
-        picture.sum().backward()
+        image.sum().backward()
 
 
-def test_what_the_way_back_needs_stays(device):
+def test_backward_keeps_the_tensors_it_needs(device):
     leaves = inputs(3000, 1, torch.float32, device=device)
     weighted_sum(draw(leaves, depth="expected")).backward()
     expected = [t.grad.clone() for t in leaves]
     for t in leaves:
         t.grad = None
-    loss = weighted_sum(draw(leaves, depth="expected"))  # nothing else of the result is kept
+    loss = weighted_sum(draw(leaves, depth="expected"))  # the rest of the result is freed
     sizes = (3000 * 16, 3000 * 10, 3000 * 3, 24 * 20, 3 * 24 * 20)
     junk = [torch.full((n,), float("nan"), device=device) for n in sizes for _ in range(8)]
     loss.backward()
@@ -238,7 +238,7 @@ def test_what_the_way_back_needs_stays(device):
     del junk
 
 
-def test_only_what_is_asked_for(device):
+def test_only_requested_gradients_are_computed(device):
     leaves = [t.detach() for t in inputs(20, 1, torch.float32, device=device)]
     leaves[3].requires_grad_()
     draw(leaves).alpha.sum().backward()
@@ -257,12 +257,12 @@ def test_extreme_opacities_have_finite_gradients(device, opacity):
         exact = inputs(20, 0)
         exact[3] = torch.full((20,), opacity, dtype=torch.float64, requires_grad=True)
         draw(exact, backend="reference").color.sum().backward()
-        # the reference takes logits, of which an opacity of 1 has none: there it is not exact
+        # The reference takes logits, and that of an opacity of 1 is infinite: there it is not exact.
         assert relative_error(leaves[3].grad, exact[3].grad) < (1e-3 if opacity == 1 else 1e-4)
 
 
 def test_gradcheck_of_features():
-    """Of the features, and of everything else by them alone."""
+    """Gradients of the features, and of all other inputs through the features alone."""
     leaves = inputs()
     features = torch.randn(12, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(5), requires_grad=True)
     weight = torch.randn(20, 24, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(6))
@@ -274,7 +274,7 @@ def test_gradcheck_of_features():
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 7, 32])
-def test_features_are_the_references(device, count):
+def test_features_agree_with_the_reference(device, count):
     generator = torch.Generator().manual_seed(count)
     values = torch.randn(12, count, generator=generator)
     weight = torch.randn(20, 24, count, generator=generator)
@@ -290,13 +290,13 @@ def test_features_are_the_references(device, count):
         assert relative_error(ours, expected) < 1e-4
 
 
-def test_features_add_to_the_gradients_of_the_picture(device):
+def test_gradients_of_features_and_colors_add_up(device):
     features = torch.randn(12, 6, device=device, generator=torch.Generator(device).manual_seed(1))
     grads = []
-    for of_picture, of_features in ((1, 1), (1, 0), (0, 1)):
+    for of_color, of_features in ((1, 1), (1, 0), (0, 1)):
         leaves = inputs(dtype=torch.float32, device=device)
         result = draw(leaves, features=features)
-        (of_picture * result.color.sum() + of_features * (result.features**2).sum()).backward()
+        (of_color * result.color.sum() + of_features * (result.features**2).sum()).backward()
         grads.append(leaves[0].grad)
     assert relative_error(grads[0], grads[1] + grads[2]) < 1e-4
     leaves = inputs(dtype=torch.float32, device=device)
@@ -315,22 +315,22 @@ def test_features_of_several_cameras(device):
     assert features.grad.shape == (12, 5) and torch.any(features.grad != 0)
 
 
-def test_means2d_of_ones_own(device):
+def test_means2d_given_by_the_caller(device):
     leaves = inputs(20, 1, torch.float32, device=device)
-    mine = torch.zeros(20, 2, device=device, requires_grad=True)
-    a = draw(leaves, means2d=mine * torch.tensor([12.0, 10.0], device=device))
+    given = torch.zeros(20, 2, device=device, requires_grad=True)
+    a = draw(leaves, means2d=given * torch.tensor([12.0, 10.0], device=device))
     weighted_sum(a).backward()
     b = draw(leaves)
     weighted_sum(b).backward()
-    assert relative_error(mine.grad, b.info.means2d.grad * torch.tensor([12.0, 10.0], device=device)) < 1e-4
+    assert relative_error(given.grad, b.info.means2d.grad * torch.tensor([12.0, 10.0], device=device)) < 1e-4
     assert torch.equal(a.info.means2d, b.info.means2d)
-    own_leaf = torch.zeros(20, 2, device=device, requires_grad=True)
-    c = draw(leaves, means2d=own_leaf)
-    assert torch.equal(c.info.means2d, b.info.means2d) and torch.all(own_leaf == 0)  # it is not written to
+    leaf = torch.zeros(20, 2, device=device, requires_grad=True)
+    c = draw(leaves, means2d=leaf)
+    assert torch.equal(c.info.means2d, b.info.means2d) and torch.all(leaf == 0)  # it is not written to
 
 
-def test_a_hundred_steps_learn(device):
-    """Adam with the trainer's rates lowers the loss as the library's own optimiser does: test_stages has that."""
+def test_torch_and_stages_learn_alike(device):
+    """100 steps of torch's Adam lower the loss as the library's optimiser does with the same learning rates."""
     g, target = cloud(300, 1), torch.tensor(np.random.default_rng(3).integers(0, 256, (40, 48, 3)), dtype=torch.uint8)
     pose, K = camera_tensors(camera(), device=device)
     leaf = lambda array: torch.tensor(array, device=device, requires_grad=True)
@@ -340,9 +340,9 @@ def test_a_hundred_steps_learn(device):
     adam = torch.optim.Adam([{"params": [p], "lr": r} for p, r in rates], eps=1e-15)
     background, values = torch.tensor([0.1, 0.2, 0.3], device=device), []
     for _ in range(100):
-        picture = st.rasterize(mean, rotation, log_scale.exp(), logit.sigmoid(), torch.cat([base, rest], 1), pose, K,
-                               48, 40, background=background)
-        loss = st.ssim_loss(picture.color, target.to(device), ssim_weight=0.2)
+        image = st.rasterize(mean, rotation, log_scale.exp(), logit.sigmoid(), torch.cat([base, rest], 1), pose, K,
+                             48, 40, background=background)
+        loss = st.ssim_loss(image.color, target.to(device), ssim_weight=0.2)
         adam.zero_grad()
         loss.backward()
         adam.step()
@@ -389,7 +389,7 @@ def test_ssim_loss(device):
     assert torch.all(image.grad[:, 20:] == 0) and torch.any(image.grad[:, :20] != 0)
 
 
-@pytest.mark.parametrize("change, error, says", [
+@pytest.mark.parametrize("change, error, message", [
     ({"means": np.zeros((12, 3))}, TypeError, "means must be a torch.Tensor, not ndarray"),
     ({"means": torch.zeros(12, 3, dtype=torch.float64)}, TypeError, "means must be float32, not float64, or use back"),
     ({"quats": torch.zeros(12, 3)}, ValueError, r"quats must have the shape \(12, 4\), not \(12, 3\)"),
@@ -399,10 +399,10 @@ def test_ssim_loss(device):
     ({"colors": torch.zeros(12, 5, 3)}, ValueError, "colors must have 1, 4, 9 or 16 coefficients, not 5"),
     ({"colors": torch.zeros(12, 4)}, ValueError, r"colors must have the shape \(12, 3\)"),
     ({"camera_from_world": torch.eye(3)}, ValueError, "camera_from_world must have the shape"),
-    ({"K": torch.eye(3).expand(2, 3, 3)}, ValueError, "as many K as camera_from_world"),
+    ({"K": torch.eye(3).expand(2, 3, 3)}, ValueError, "K has 2 matrices, but camera_from_world has 1"),
     ({"K": torch.tensor([[30.0, 5, 12], [0, 30, 10], [0, 0, 1]])}, ValueError, "skew is not supported"),
-    ({"absgrad": True, "backend": "reference"}, ValueError, "absgrad is not there"),
-    ({"K": torch.diag(torch.tensor([0.0, 30, 1]))}, ValueError, "fx and fy must be more than 0"),
+    ({"absgrad": True, "backend": "reference"}, ValueError, "absgrad is not supported"),
+    ({"K": torch.diag(torch.tensor([0.0, 30, 1]))}, ValueError, "fx and fy must be greater than 0"),
     ({"K": torch.tensor([[30.0, 0, float("nan")], [0, 30, 10], [0, 0, 1]])}, ValueError, "cx must be finite, not nan"),
     ({"K": torch.tensor([[float("inf"), 0, 12], [0, 30, 10], [0, 0, 1]])}, ValueError, "fx must be finite, not inf"),
     ({"background": torch.zeros(4)}, ValueError, "background must have the shape"),
@@ -410,17 +410,17 @@ def test_ssim_loss(device):
     ({"height": 2.5}, ValueError, "height must be a whole number"),
     ({"depth": "z"}, ValueError, "depth must be"),
     ({"backend": "metal"}, ValueError, "backend must be"),
-    ({"covariances": torch.zeros(12, 6)}, ValueError, "covariances go in place of quats and scales"),
+    ({"covariances": torch.zeros(12, 6)}, ValueError, "covariances replace quats and scales"),
     ({"means": torch.zeros(12, 3, device="meta")}, ValueError, "means is on meta; stipple works on cpu and cuda"),
 ])
-def test_wrong_arguments_are_named(change, error, says):
+def test_errors_name_wrong_arguments(change, error, message):
     arguments = dict(zip(NAMES, [t.detach() for t in inputs(12, 1, torch.float32)]), width=24, height=20)
     arguments.update(change)
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         st.rasterize(**arguments)
 
 
-def test_two_threads_at_once(device):
+def test_several_threads(device):
     leaves = inputs(2000, 2, torch.float32, size=(96, 80), device=device)
     expected = draw(leaves, (96, 80))
     weighted_sum(expected).backward()
@@ -447,16 +447,16 @@ def test_two_threads_at_once(device):
     assert not wrong
 
 
-def test_a_stream_of_ones_own():
+def test_current_stream_is_respected():
     if not torch.cuda.is_available():
-        pytest.skip("there is no CUDA device")
+        pytest.skip("needs a CUDA device")
     leaves = inputs(500, 1, torch.float32, device="cuda")
     expected = draw(leaves).color.detach()
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(50_000_000)  # what comes before is not there for a while
+        torch.cuda._sleep(50_000_000)  # delays the work queued before
         shifted = leaves[0].detach() * 1.0
-        # cameras on the host: reading them would wait for the stream
+        # Cameras are on the host, since reading them from the GPU would wait for the stream.
         rest = [t.detach() for t in leaves[1:5]] + [t.detach().cpu() for t in leaves[5:]]
         result = draw([shifted, *rest]).color * 2
     stream.synchronize()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training from Python gives what the command gives."""
+"""Training from Python."""
 from __future__ import annotations
 
 import json
@@ -16,22 +16,22 @@ import stipple
 
 @pytest.fixture(name="scene", scope="module")
 def make_scene(tmp_path_factory):
-    """Twelve views."""
+    """A scene with twelve views."""
     folder = tmp_path_factory.mktemp("trainer") / "scene"
     write_scene(small_model(), folder)
     return stipple.load_scene(folder)
 
 
-def test_the_scene_is_read(scene):
+def test_load_scene(scene):
     assert len(scene.views) == 12 and len(scene.test_views) == 2 and len(scene.train_views) == 10
     view = scene.views[3]
     assert view.photo().shape == (40, 48, 3) and view.photo().dtype == np.uint8 and view.weight() is None
     assert view.camera.fx == pytest.approx(FOCAL) and len(scene.points.position) == 300
     rendered = stipple.render(small_model(), view.camera).color
-    assert np.abs(rendered.clip(0, 1) - view.photo() / 255).max() < 2 / 255  # the camera is the one it was made with
+    assert np.abs(rendered.clip(0, 1) - view.photo() / 255).max() < 2 / 255  # the camera is the one that rendered it
 
 
-def test_a_scene_without_points_gets_some(scene, tmp_path):
+def test_load_scene_adds_random_points_if_there_are_none(scene, tmp_path):
     shutil.copytree(scene.path, tmp_path / "scene")
     path = tmp_path / "scene" / "transforms.json"
     described = json.loads(path.read_text())
@@ -41,7 +41,7 @@ def test_a_scene_without_points_gets_some(scene, tmp_path):
     assert found.has_random_points and len(found.points.position) == 500 and not scene.has_random_points
 
 
-def test_options_are_the_commands(scene):
+def test_options_are_those_of_the_command(scene):
     with pytest.raises(TypeError, match="there is no option 'stepz'; there are: .*steps"):
         stipple.Trainer(scene, stepz=3)
     with pytest.raises(ValueError, match="steps: "):
@@ -56,7 +56,7 @@ def test_options_are_the_commands(scene):
     assert stipple.Trainer(scene.path, max_resolution=24, steps=3).scene.views[0].camera.width == 24
 
 
-def test_training_learns_and_goes_on_with_the_same_bits(scene, tmp_path):
+def test_training_learns_and_a_checkpoint_continues_with_the_same_bits(scene, tmp_path):
     losses = []
     options = dict(steps=200, eval=True, backend="cpu", background=(0, 0, 0))
     trainer = stipple.Trainer(scene, **options)
@@ -78,16 +78,16 @@ def test_training_learns_and_goes_on_with_the_same_bits(scene, tmp_path):
         again.restore(tmp_path / "nowhere")
 
 
-def test_a_callback_can_end_it(scene):
+def test_callback_can_end_the_run(scene):
     trainer = stipple.Trainer(scene, steps=50, backend="cpu")
     trainer.run(callback=lambda report: np.bool_(report.step < 7))
     assert trainer.steps_done == 7
     assert set(trainer.step().milliseconds) >= {"project", "bin", "blend", "loss"}
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="steps must be at least 0"):
         trainer.run(-1)
 
 
-def test_ctrl_c_ends_it_between_two_steps(scene):
+def test_ctrl_c_interrupts_between_two_steps(scene):
     trainer = stipple.Trainer(scene, steps=100000, backend="cpu")
     threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# wheel_test.sh PYTHON SOURCE: `pip wheel` makes a wheel that works where the sources are not. Built without optimisation,
-# for one vector width and without CUDA, since all that is asked is whether it comes together. 77 when Python lacks what
-# that takes.
+# wheel_test.sh PYTHON SOURCE checks that `pip wheel` makes a wheel that works without the sources. It is built without
+# optimisation, for one vector width and without CUDA, since only the packaging is tested. Exits with 77 if Python packages
+# are missing.
 set -euo pipefail
 python=$1 source=$2
 for package in pip setuptools wheel numpy; do
@@ -9,7 +9,7 @@ for package in pip setuptools wheel numpy; do
 done
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-# From a copy: setuptools leaves files beside what it builds.
+# From a copy, since setuptools writes files into the source folder.
 mkdir "$folder/source"
 (cd "$source" && cp -r CMakeLists.txt README.md LICENSE pyproject.toml setup.py cmake src bindings "$folder/source")
 cd "$folder"
@@ -26,7 +26,7 @@ package = Path(stipple.__file__).parent
 assert str(package).startswith(sys.argv[1]), package
 assert (package / "py.typed").exists() and (package / "compat" / "gsplat.py").exists()
 one = stipple.Gaussians([[0, 0, 4]], [[-1, -1, -1]], [[1, 0, 0, 0]], [2.0], [[[1, 1, 1]]])
-picture = stipple.render(one, stipple.Camera(np.eye(4), 20, 20, 8, 8, 16, 16))
-assert picture.alpha.max() > 0.5
+image = stipple.render(one, stipple.Camera(np.eye(4), 20, 20, 8, 8, 16, 16))
+assert image.alpha.max() > 0.5
 print("wheel", stipple.__version__)
 PYTHON

@@ -6,7 +6,8 @@
 
 namespace stipple {
 
-// The options as the shared maths takes them; the rate, which every group of parameters has its own of, is 0.
+// Converts the options to the form that the shared maths takes. The learning rate is left at 0, because each
+// parameter group has its own.
 inline Math<float>::AdamRule adam_rule(const AdamOptions& o) {
   const auto inverse_correction = [&](float beta) {
     return static_cast<float>(1 / (1 - std::pow(static_cast<double>(beta), o.step)));
@@ -14,26 +15,27 @@ inline Math<float>::AdamRule adam_rule(const AdamOptions& o) {
   return {0, o.beta1, o.beta2, o.epsilon, inverse_correction(o.beta1), inverse_correction(o.beta2)};
 }
 
-// Throws Error unless the sum has what the options need.
+// Throws Error if the sum lacks what the options need.
 inline void check_update(const GradientSum& sum, const AdamOptions& options) {
   if (options.visible_only && sum.view_statistics.size() != sum.gaussians.size())
-    throw Error("an update of what is seen alone needs to know what was seen: GradientSum::view_statistics");
+    throw Error(
+        "AdamOptions::visible_only needs GradientSum::view_statistics; set WantedGradients::view_statistics");
 }
 
 enum class Penalty { kNone, kOpacity, kScale };
 
-// What distinguishes the update of one parameter from that of another. The rest are the coefficients of sh
-// after the base colour.
+// What differs between the updates of the parameter arrays. `rest_rate` is the learning rate of the SH
+// coefficients after the base colour.
 struct ParameterRule {
   float rate = 0, rest_rate = 0;
   Penalty penalty = Penalty::kNone;
-  float penalty_weight = 0;  // of one value
+  float penalty_weight = 0;  // per value
 };
 template <class T>
 using RuleOf = ParameterRule;
 using ParameterRules = GaussianArrays<RuleOf>;
 
-// The penalties count once for each of `view_count` views.
+// The penalties count once per view.
 inline ParameterRules parameter_rules(const AdamOptions& o, const LossOptions& loss, std::size_t gaussians,
                                       int view_count) {
   const auto views = static_cast<float>(view_count),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The contract between everything that draws or trains and a device.
+// The contract between a device and everything that renders or trains on it.
 //
-// A pass goes through stages: project, bin and blend draw a picture; loss, blend_backward and
-// project_backward take its gradient back to the parameters; optimize and perturb update them. No stage
-// returns anything to the host, and none waits for the device, but for bin where a view's room is not known
-// yet: what the host wants to know is read once, at the end (docs/backends.md).
+// A pass runs through stages: project, bin and blend render a frame; loss, blend_backward and
+// project_backward propagate its gradient back to the parameters; optimize and perturb update them. Stages
+// return nothing to the host and do not wait for the device, except that bin waits if it cannot predict the
+// capacity a view needs. The host obtains all results at once, with read(), at the end (docs/backends.md).
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,93 +14,94 @@
 
 namespace stipple {
 
-// One implementation of the pipeline on one device. It may be called from any thread, and from several at
-// once as long as they work on different passes and none changes what another reads.
+// One implementation of the pipeline on one device. Any thread may call it, and several threads may do so
+// concurrently as long as they work on different passes and none modifies data that another reads.
 class Backend : public Device {
  public:
   virtual std::string_view name() const = 0;
-  virtual std::string description() const = 0;  // for people: the device and what is used of it
+  virtual std::string description() const = 0;  // human-readable: the device and how it is used
 
-  // About how many of the device's own bytes a pass needs for pictures of so many Gaussians and pixels.
+  // Estimates the device memory, in bytes, that a pass over this many Gaussians and pixels needs.
   virtual std::size_t pass_bytes(std::size_t gaussians, std::size_t pixels) const = 0;
 
-  // Starts a pass over so many views. Without it, project starts a pass over one.
+  // Starts a pass over `view_count` views. Without this call, project starts a pass over one view.
   virtual void begin(Pass&, int view_count) = 0;
-  // Waits until everything is done. Views that were given an id then have the right room the next time.
+  // Waits for all work of the pass and returns its results. Also records the capacity that each view with an
+  // id needed, so that the next prediction for that view is right.
   virtual PassResult read(Pass&) = 0;
-  // A pass in the same state, to go on from there in two ways.
+  // Copies a pass in its current state, so that work can continue from there in two ways.
   virtual Pass copy_of(const Pass&) = 0;
 
-  // Forward. project writes the projection, bin the bins, blend the frame. A view that the pass has not seen
-  // yet, or one without an id, may make bin wait.
+  // Forward. project writes Pass::projection, bin Pass::bins and blend Pass::frame. bin may wait for the
+  // device if the view has no id or is new to the pass.
   virtual void project(const DeviceGaussians&, const Precomputed&, const View&, Pass&) = 0;
   virtual void bin(const View&, Pass&) = 0;
   virtual void blend(const View&, Pass&) = 0;
-  // Further channels over the same slots, into as many planes. After blend.
+  // Blends further channels over the same slots, into one plane per channel. Call it after blend.
   virtual void blend_channels(const View&, const Channels&, Pass&, DeviceArray<float>& planes) = 0;
 
-  // Writes dL_dframe.
+  // Writes Pass::dL_dframe.
   virtual void loss(const LossTarget&, const LossOptions&, Pass&) = 0;
 
-  // Backward. blend_backward reads dL_dframe and writes dL_dsplat.
+  // Backward. blend_backward reads Pass::dL_dframe and writes Pass::dL_dsplat.
   virtual void blend_backward(const View&, const WantedGradients&, Pass&) = 0;
-  // After blend_backward with wanted splats, whose gradients this adds to; `planes` is what blend_channels
-  // gave.
+  // Adds to Pass::dL_dsplat: call it after blend_backward with WantedGradients::splats. `planes` is the
+  // output of blend_channels.
   virtual void blend_channels_backward(const View&, const Channels&, const DeviceArray<float>& planes,
                                        const DeviceArray<float>& dL_dplanes, Pass&,
                                        DeviceArray<float>& dL_dchannels) = 0;
+  // Reads Pass::dL_dsplat and adds the view's gradients to the sum.
   virtual void project_backward(const DeviceGaussians&, const Precomputed&, const View&,
                                 const WantedGradients&, Pass&, GradientSum&) = 0;
 
-  // Update: one Adam step along the sum, and its observations into the statistics. Changes nothing where the
-  // pass has met a value that is not finite, or has overflowed.
+  // Update. optimize takes one Adam step along the sum and adds the sum's view statistics to those of the
+  // state. Both stages change nothing if the pass has overflowed or met a value that is not finite.
   virtual void optimize(TrainState&, const GradientSum&, const AdamOptions&, const LossOptions&, Pass&) = 0;
-  // Moves every mean by amount * f * covariance * n, n standard normal from the seed and the Gaussian's
-  // index, f falling from 1 to 0 where the opacity exceeds 0.005 by some hundredths.
+  // Moves every mean by amount * f * covariance * n. The vector n is standard normal, determined by the seed
+  // and the Gaussian's index; f = sigmoid(100 (0.005 - opacity)) confines the noise to faint Gaussians.
   virtual void perturb(DeviceGaussians&, float amount, std::uint64_t seed, Pass&) = 0;
 
-  // project_backward and optimize in one, with the bits that the two would give, for a pass over one view:
-  // the gradients of the parameters, which are the bulk of a step's memory traffic, then need not be written
-  // at all.
+  // project_backward followed by optimize, with bit-identical results, for a pass over one view. A backend
+  // can fuse the two so that the parameter gradients, the bulk of a step's memory traffic, are never written.
   virtual void project_backward_optimize(TrainState&, const View&, const WantedGradients&, const AdamOptions&,
                                          const LossOptions&, Pass&);
 
-  // A whole step over one or several views. A step happens entirely or not at all: when this throws, or says
-  // that something was not finite, the state is as it was.
+  // A whole training step over one or more views. A step happens entirely or not at all: if this throws, or
+  // if the result is not finite, the state is unchanged.
   PassResult train_step(TrainState&, std::span<const TrainView>, const TrainStep&, TrainBuffers&);
 
-  // to[i] = from[rows[i]], rows of this many bytes, or zero for kNoRow: what cloning, pruning and re-ordering
-  // Gaussians comes down to.
+  // to[i] = from[rows[i]] for rows of `row_bytes` bytes; kNoRow gives a row of zeros. Cloning, pruning and
+  // reordering Gaussians all reduce to this.
   static constexpr std::uint32_t kNoRow = 0xffffffff;
   virtual void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
                       Memory& to) = 0;
 };
 
-// project, bin and blend.
+// Runs project, bin and blend.
 void forward(Backend& backend, const DeviceGaussians& gaussians, const Precomputed& precomputed,
              const View& view, Pass& pass);
 
-// The Gaussians in `rows`, in that order; a row may come more than once.
+// Returns the Gaussians listed in `rows`, in that order; a row may occur more than once.
 DeviceGaussians gather(Backend& backend, const DeviceGaussians& from, const DeviceArray<std::uint32_t>& rows);
 
 struct BackendOptions {
-  int device = 0;              // which of several devices of the kind, as list_devices() counts them
-  bool deterministic = false;  // the same bits from run to run also where that costs time; the CPU always is
-  std::size_t max_bytes = 0;   // of the device's own memory to use at most; 0: what is free
+  int device = 0;              // index into list_devices()
+  bool deterministic = false;  // the same bits in every run, even if slower; the CPU always does this
+  std::size_t max_bytes = 0;   // limit on the device memory used; 0 means all that is free
 };
 
-// "cuda" or "cpu", or "best" for the first of these that works here; "cuda:1" is that of device 1, whatever
-// the options say. Throws Error naming what there is.
+// Makes the "cuda" or the "cpu" backend, or for "best" the first of these that works on this machine.
+// "cuda:1" selects device 1 and overrides BackendOptions::device. Throws Error if there is no such backend or
+// it cannot be used here.
 std::unique_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options = {});
 
-// The names that make_backend takes in this build, fastest first.
+// The names of the backends in this build, fastest first.
 std::vector<std::string> backend_names();
 
-// Why such a backend cannot be used on this machine, as a sentence; empty when it can.
+// Explains in a sentence why a backend cannot be used on this machine; empty if it can.
 std::string why_unusable(std::string_view name);
 
-// A line for people about each device that such a backend can use here, in the order of
-// BackendOptions::device.
+// One human-readable line for each device that a backend can use here.
 std::vector<std::string> list_devices(std::string_view name);
 
 }  // namespace stipple

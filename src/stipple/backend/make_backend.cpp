@@ -24,9 +24,9 @@ struct Entry {
   std::vector<std::string> (*list_devices)();
 };
 
-std::unique_ptr<Backend> make_the_cpu(const BackendOptions& options) {
+std::unique_ptr<Backend> make_cpu(const BackendOptions& options) {
   if (options.device != 0)
-    throw Error(fmt::format("there is one CPU backend, device 0, and no device {}", options.device));
+    throw Error(fmt::format("the cpu backend has no device {}; use device 0", options.device));
   return cpu::make_cpu_backend();
 }
 
@@ -34,20 +34,20 @@ constexpr Entry kBackends[] = {  // fastest first
 #ifdef STIPPLE_CUDA
     {"cuda", cuda::make_cuda_backend, cuda::why_cuda_is_unusable, cuda::list_cuda_devices},
 #endif
-    {"cpu", make_the_cpu, [] { return std::string(); },
+    {"cpu", make_cpu, [] { return std::string(); },
      [] { return std::vector{cpu::make_cpu_backend()->description()}; }}};
 
 const Entry& find(std::string_view name) {
   for (const Entry& entry : kBackends)
     if (name == entry.name) return entry;
-  throw Error(
-      fmt::format("this build has no backend '{}': it has {}", name, fmt::join(backend_names(), ", ")));
+  throw Error(fmt::format("this build has no backend '{}'; available are {}", name,
+                          fmt::join(backend_names(), ", ")));
 }
 
 const Entry& best() {
   for (const Entry& entry : kBackends)
     if (entry.why_unusable().empty()) return entry;
-  throw Error("no backend works here");
+  throw Error("no backend works on this machine");
 }
 
 }  // namespace
@@ -70,10 +70,10 @@ std::unique_ptr<Backend> make_backend(std::string_view name_and_device, const Ba
   const std::string_view name = name_and_device.substr(0, colon);
   BackendOptions options = given;
   if (colon < name_and_device.size() && !parse_whole(name_and_device.substr(colon + 1), options.device))
-    throw Error(fmt::format("'{}' is no backend; write cuda:0, cuda:1 and so on", name_and_device));
+    throw Error(fmt::format("'{}' is not a backend; write cuda:0, cuda:1 and so on", name_and_device));
   const Entry& entry = name == "best" ? best() : find(name);
   if (const std::string why = entry.why_unusable(); !why.empty())
-    throw Error(fmt::format("the backend {} cannot be used: {}; use cpu, or best", entry.name, why));
+    throw Error(fmt::format("the {} backend cannot be used: {}; use cpu or best", entry.name, why));
   return entry.make(options);
 }
 

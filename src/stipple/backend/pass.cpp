@@ -9,13 +9,13 @@ void check_frame_gradient(const Pass& pass) {
   const Frame& frame = pass.frame;
   const FrameGradient& d = pass.dL_dframe;
   if (!d.depth.empty() && frame.depth.empty())
-    throw Error("the depth has a gradient, but the picture was drawn without depth");
+    throw Error("the depth has a gradient, but the frame was rendered without depth");
   const std::size_t pixels = frame.transmittance.size();
   const auto fits = [](const DeviceArray<float>& planes, std::size_t size) {
     return planes.empty() || planes.size() == size;
   };
   if (d.color.size() != 3 * pixels || !fits(d.alpha, pixels) || !fits(d.depth, pixels))
-    throw Error("the gradient of a picture is not of the picture's size");
+    throw Error("the gradient of a frame must have the size of the frame");
 }
 
 void copy_public(Device& device, const Pass& from, Pass& to) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A pass: what pictures need while they are in flight, from the projection to the gradients of the splats.
-// Several passes may exist at once on one backend: the trainer's, a viewer's, an evaluation's. The structs
-// hold what every backend provides, in layouts that are the same everywhere, so that any stage of one backend
-// can be compared with another's. Whatever else a backend keeps between its stages is in its own PassScratch.
+// A pass: the state of a view being rendered, from the projection to the gradients of the splats. Several
+// passes can exist at once on one backend: the trainer's, a viewer's, an evaluation's. The structs hold what
+// every backend provides, in the same layout everywhere, so that each stage can be compared across backends.
+// Anything else that a backend keeps between stages is in its own PassScratch.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -17,19 +17,20 @@ namespace stipple {
 using Splat = Math<float>::Splat;
 using PackedCovariance = Math<float>::PackedCovariance;
 
-// Values given in place of computed ones; an empty array means: computed. Their gradients have the same type.
+// Inputs that replace computed values; if an array is empty, the values are computed. The gradients with
+// respect to these inputs have the same type.
 struct Precomputed {
   DeviceArray<Vec3f> color;                  // instead of sh
   DeviceArray<PackedCovariance> covariance;  // instead of log_scale and rotation
-  // log_scale holds the scales themselves and logit_opacity the opacities, and their gradients are by those.
+  // log_scale holds scales and logit_opacity opacities, and their gradients are with respect to these.
   bool is_activated = false;
 };
 
-// One Gaussian on the screen: 64 bytes, a cache line.
+// A Gaussian projected on the screen: 64 bytes, one cache line.
 struct alignas(64) ProjectedSplat {
-  Splat splat;           // opacity 0 means culled, and then nothing else in here means anything
+  Splat splat;           // opacity 0 means culled: all other fields are then undefined
   float depth;           // z in the camera frame, scene units
-  Vec2f half_extent_px;  // of the box outside which alpha < 1/255; the larger one is the radius
+  Vec2f half_extent_px;  // of the box outside which alpha < 1/255; the larger is the radius
   float log2_opacity;
   std::uint32_t unused[2];
 };
@@ -41,44 +42,42 @@ struct Projection {  // project -> bin, blend
 
 struct TileBins {  // bin -> blend
   int column_count = 0, row_count = 0;
-  int first_row = 0;  // tile 0 is the first of this row of the picture's tiles
-  // Tile t owns slots [begin[t], begin[t + 1]), nearest Gaussian first, ties by index.
+  int first_row = 0;  // tile 0 is the leftmost tile of this row of the image
+  // Tile t owns slots [begin[t], begin[t + 1]), nearest Gaussian first, ties in order of index.
   DeviceArray<std::uint32_t> slot_begin_from_tile;
-  DeviceArray<std::uint32_t>
-      gaussian_from_slot;  // may be longer than there are slots, where room was predicted
+  DeviceArray<std::uint32_t> gaussian_from_slot;  // may exceed the slot count if predicted
 };
 
-// Pictures are planar on a device: value[(channel * height + y) * width + x].
+// Images on a device are planar: value[(channel * height + y) * width + x].
 struct Frame {  // blend -> loss, blend_backward
   int width_px = 0, height_px = 0;
-  DeviceArray<float> color;          // 3 planes, over the background
-  DeviceArray<float> transmittance;  // 1 plane; accumulated alpha is 1 - this
-  DeviceArray<float> depth;          // 1 plane, or empty when not asked for
+  DeviceArray<float> color;          // 3 planes, blended over the background
+  DeviceArray<float> transmittance;  // 1 plane; the accumulated alpha is 1 - this
+  DeviceArray<float> depth;          // 1 plane, or empty if not requested
 };
 
 struct FrameGradient {       // loss -> blend_backward
   DeviceArray<float> color;  // 3 planes
-  DeviceArray<float> alpha;  // 1 plane, or empty: no gradient of the accumulated alpha
-  DeviceArray<float> depth;  // 1 plane, or empty
+  DeviceArray<float> alpha;  // 1 plane, for the accumulated alpha; empty if it has no gradient
+  DeviceArray<float> depth;  // 1 plane, or empty if there is no gradient
 };
 
 struct SplatGradient {                  // blend_backward -> project_backward
-  DeviceArray<Splat> splat;             // one per Gaussian; zero where it was not seen
-  DeviceArray<Vec2f> absolute_mean_px;  // only when wanted: of splat.mean_px by the frame, pixels' shares
-                                        // without their signs
+  DeviceArray<Splat> splat;             // one per Gaussian; zero if it is not visible
+  DeviceArray<Vec2f> absolute_mean_px;  // only if wanted: sums of the absolute values of the pixels'
+                                        // contributions to the gradient of splat.mean_px
 };
 
-// Further values of every Gaussian, blended over the same slots as its colour: features, normals, labels.
-// They have no background.
+// Further values per Gaussian, such as features, normals or labels, which are blended over the same slots as
+// its colour but without a background.
 struct Channels {
   int count = 0;             // per Gaussian
   DeviceArray<float> value;  // [gaussian * count + channel]
 };
 
-// What the backward stages are asked for. What is not wanted costs nothing.
+// The gradients that the backward stages compute. Unwanted ones cost nothing.
 struct WantedGradients {
-  // Of the splats themselves, in Pass::dL_dsplat. Where nobody looks at them, a backend may hand them on to
-  // the next stage in a form of its own.
+  // Pass::dL_dsplat. If false, a backend may pass the splats' gradients to the next stage in its own format.
   bool splats = true;
   bool absolute_mean = false;    // SplatGradient::absolute_mean_px
   bool view_statistics = false;  // GradientSum::view_statistics
@@ -86,13 +85,13 @@ struct WantedGradients {
   bool camera = false;           // ViewResult::camera
 };
 
-struct CameraGradient {  // the rotation's nine entries count as independent
+struct CameraGradient {  // treats the rotation's nine entries as independent
   RigidTransform camera_from_world{{0, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0}};
   Vec2f focal_px{0, 0};
   Vec2f center_px{0, 0};
 };
 
-// Its numbers in a row: rotation, translation, focal lengths, principal point.
+// The order of its values in an array: rotation, translation, focal lengths, principal point.
 constexpr int kCameraFields = 16;
 template <class T>
 CameraGradient camera_gradient(const T* sum) {
@@ -105,29 +104,29 @@ CameraGradient camera_gradient(const T* sum) {
   return g;
 }
 
-// Every (Gaussian, tile) pair is an emission, and those of a Gaussian are a run: for backends that keep the
-// sums of pairs apart, so that the order in which they are added up is fixed.
+// The pairs of one Gaussian. Each pair has a number, its emission, and the pairs of a Gaussian are numbered
+// consecutively: a backend that stores one partial sum per pair can then add them up in a fixed order.
 struct PairRange {
   std::uint32_t begin, end;
 };
 
-// Gradients of the parameters, summed over the views of one optimiser step.
+// Gradients of the parameters, summed over the views of one step.
 struct GradientSum {
   DeviceGaussians gaussians;
   Precomputed precomputed;
-  // For each Gaussian, x sums the lengths of dL_dmean_px, in units of half the picture's size, over the views
-  // that showed it, and y counts those views. Absolute gradients take precedence over plain ones.
+  // For each Gaussian, x is the sum of |dL_dmean_px|, or of |absolute_mean_px| if that is wanted, over the
+  // views in which it is visible, in units of half the image size; y is the number of these views.
   DeviceArray<Vec2f> view_statistics;
-  bool is_empty = true;  // the next view's gradients replace whatever the arrays hold, instead of being added
+  bool is_empty = true;  // the next view's gradients overwrite the arrays instead of being added
 };
 
-// Sizes the arrays of a sum that is empty for these Gaussians.
+// Resizes the arrays of a sum for these Gaussians; has no effect unless the sum is empty.
 void resize_sum(Device& device, const DeviceGaussians& gaussians, const Precomputed& precomputed,
                 const WantedGradients& wanted, GradientSum& sum);
 
 struct LossValue {
   float total = 0;
-  float mean_squared_error = 0;  // over all pixels and channels; weighted as the loss is
+  float mean_squared_error = 0;  // over all pixels and channels, with the pixel weights of the loss
 };
 
 enum class Stage { kPhoto, kProject, kBin, kBlend, kLoss, kBlendBackward, kOptimize, kRefine, kCount };
@@ -137,20 +136,20 @@ using StageTimes = std::array<double, static_cast<std::size_t>(Stage::kCount)>; 
 
 struct ViewResult {
   LossValue loss;
-  CameraGradient camera;      // only when wanted
-  Vec3f background{0, 0, 0};  // only when wanted
+  CameraGradient camera;      // only if wanted
+  Vec3f background{0, 0, 0};  // only if wanted
 };
 
 struct PassResult {
-  std::vector<ViewResult> views;  // in the order in which they were projected
-  bool is_finite = true;  // if not, a loss or a gradient was not a number, and update has changed nothing
-  // The room predicted for a view was too small: update has changed nothing, and the pass is to be run again.
-  // The prediction has been corrected.
+  std::vector<ViewResult> views;  // in the order of projection
+  bool is_finite = true;  // false if a loss or gradient was not finite; the update then changed nothing
+  // The predicted capacity of a view was too small. The update changed nothing, the prediction has been
+  // corrected, and the caller must run the pass again.
   bool has_overflowed = false;
-  StageTimes ms{};  // of this pass or, where it costs time to know, of one shortly before
+  StageTimes ms{};  // of this pass, or of a recent one if measuring this one would cost time
 };
 
-// What a backend keeps for itself in a pass.
+// A backend's private part of a pass.
 class PassScratch {
  public:
   virtual ~PassScratch() = default;
@@ -165,10 +164,10 @@ struct Pass {
   std::unique_ptr<PassScratch> scratch;
 };
 
-// Throws Error unless the gradients are of the frame that is there: a caller's own loss gives them, too.
+// Throws Error unless Pass::dL_dframe matches Pass::frame. Gradients from a caller's loss may not.
 void check_frame_gradient(const Pass& pass);
 
-// Everything but the scratch, which only its backend can copy (Backend::copy_of).
+// Copies everything but the scratch, which only its backend can copy (Backend::copy_of).
 void copy_public(Device& device, const Pass& from, Pass& to);
 
 }  // namespace stipple

@@ -15,10 +15,10 @@ Image image_from_planes(const std::vector<float>& planes, int width, int height,
   return image;
 }
 
-// Where there is no room for what a picture takes, it is drawn in two bands, or four ...
+// If memory runs out, renders the image in two bands, then in four, and so on.
 void draw(Backend& backend, const DeviceGaussians& gaussians, View view, Pass& pass) {
   const TileRows all = tile_rows_of(view);
-  view.id = kNoView;  // the room is then asked for, not predicted
+  view.id = kNoView;  // so that bin waits for the required capacity instead of predicting it
   for (int rows = std::max(all.end - all.begin, 1);; rows = (rows + 1) / 2) {
     try {
       for (int begin = all.begin; begin == all.begin || begin < all.end; begin += rows) {

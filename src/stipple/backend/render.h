@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One picture as host values: for programs that render, and for looking at what is being trained.
+// Rendering to images on the host, for programs that only render and for inspecting a model in training.
 #include "stipple/backend/backend.h"
 #include "stipple/image/image.h"
 
 namespace stipple {
 
 struct RenderedImages {
-  Image color;  // 3 channels over the background, not clamped
+  Image color;  // 3 channels, blended over the background, not clamped
   Image alpha;  // 1 channel, accumulated
-  Image depth;  // 1 channel as asked for in the options, or empty
+  Image depth;  // 1 channel of the kind requested in the options, or empty
 };
 
-// Many pictures of one model: it is brought to the device once, and what stages pass on is kept between
-// pictures.
+// Renders many images of one model. The model is uploaded once, and the pass is reused from image to image.
 class ModelRenderer {
  public:
   ModelRenderer(Backend& backend, const Gaussians& gaussians);  // the backend must outlive it
@@ -25,13 +24,13 @@ class ModelRenderer {
   Pass pass_;
 };
 
-// One picture.
+// Renders a single image.
 RenderedImages render(Backend& backend, const Gaussians& gaussians, const View& view);
 RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const View& view);
-// One of many, with a pass that is kept between them.
+// Renders one of many images, reusing the pass.
 RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const View& view, Pass& pass);
 
-// The device's planes as interleaved host images.
+// Downloads the device's planes as interleaved host images.
 RenderedImages download_frame(const Backend& backend, const Frame& frame);
 
 }  // namespace stipple

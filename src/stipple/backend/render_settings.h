@@ -4,7 +4,7 @@
 
 namespace stipple {
 
-// The fields of RENDER_SETTINGS (math/footprint.glsl), from options or from settings of another scalar.
+// Copies the fields of RENDER_SETTINGS (math/footprint.glsl) from options, or from settings of another type.
 #define STIPPLE_COPY_SETTING(type, name) to.name = from.name;
 template <class Settings, class From>
 Settings copy_settings(const From& from) {
@@ -14,7 +14,7 @@ Settings copy_settings(const From& from) {
 }
 #undef STIPPLE_COPY_SETTING
 
-// The options as the shared maths takes them.
+// Converts the options to the form that the shared maths takes.
 template <class Settings = Math<float>::RenderSettings>
 Settings render_settings(const RenderOptions& options) {
   Settings s = copy_settings<Settings>(options);
@@ -22,7 +22,7 @@ Settings render_settings(const RenderOptions& options) {
   return s;
 }
 
-// As density_statistic() takes it.
+// In pixels, for density_statistic().
 inline Vec2f half_size_of(const Camera& camera) {
   return {0.5f * static_cast<float>(camera.width_px), 0.5f * static_cast<float>(camera.height_px)};
 }

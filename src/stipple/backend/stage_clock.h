@@ -6,14 +6,14 @@
 
 namespace stipple {
 
-// The host's clock between the stages of a pass.
+// Measures the stages of a pass with the host's clock.
 class StageClock {
  public:
   void restart() {
     ms_ = {};
     last_ = Clock::now();
   }
-  void lap(Stage stage) {  // it is over
+  void lap(Stage stage) {  // call it at the end of the stage
     const auto now = Clock::now();
     ms_[static_cast<std::size_t>(stage)] += std::chrono::duration<double, std::milli>(now - last_).count();
     last_ = now;

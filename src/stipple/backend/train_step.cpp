@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training step as the composition of its phases. Every backend runs this one.
+// A training step as the composition of its stages; shared by all backends.
 #include "stipple/backend/train_step.h"
 
 #include "stipple/backend/backend.h"
@@ -18,7 +18,7 @@ WantedGradients wanted_for(const TrainStep& step) {
   return wanted;
 }
 
-// The frame's gradient, by the built-in loss, by the caller's own, or by both.
+// Computes the frame's gradient with the built-in loss, the caller's own loss, or both.
 void differentiate_frame(Backend& backend, const TrainView& view, const TrainStep& step, Pass& pass) {
   if (view.target) {
     backend.loss(*view.target, step.loss, pass);
@@ -57,7 +57,7 @@ PassResult Backend::train_step(TrainState& state, std::span<const TrainView> vie
     try {
       enqueue(*this, state, views, step, buffers);
     } catch (...) {
-      begin(buffers.pass, 0);  // what was projected of it is not to be gone on with
+      begin(buffers.pass, 0);  // discards the views that have already been projected
       throw;
     }
     PassResult result = read(buffers.pass);

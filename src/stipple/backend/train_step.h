@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A training step: what it changes, what it is to do, and what it is given.
+// A training step: the state it changes, its options and its inputs.
 #include <functional>
 
 #include "stipple/backend/pass.h"
@@ -10,29 +10,29 @@ namespace stipple {
 class Backend;
 
 struct LossTarget {
-  DeviceArray<std::uint8_t> color;  // 8 bit, interleaved RGB, value 255 is white
-  DeviceArray<float> weight;        // per pixel, 0 ignores it; empty: every pixel counts 1
+  DeviceArray<std::uint8_t> color;  // interleaved RGB, 8 bits per channel, 255 is white
+  DeviceArray<float> weight;        // per pixel; 0 ignores the pixel; an empty array means 1 everywhere
 };
 
-// l1_weight mean |difference| + ssim_weight (1 - mean SSIM), and penalties that the update adds once per
-// view: opacity_penalty times the mean opacity, scale_penalty times the mean scale.
+// The loss is l1_weight * mean |difference| + ssim_weight * (1 - mean SSIM). For each view, the update also
+// adds the penalties opacity_penalty * mean opacity and scale_penalty * mean scale.
 struct LossOptions {
   float l1_weight = 0.8f, ssim_weight = 0.2f;
   float opacity_penalty = 0, scale_penalty = 0;
 };
 
-// A loss of the caller's: adds its gradient to that of the frame, on the device. Arrays that are empty stand
-// for zero; to give a gradient of alpha or depth, resize them to the frame's pixels. It may be called more
-// than once for a step, and on a frame that is then discarded.
+// A loss function supplied by the caller. It adds its gradient to that of the frame, on the device. An empty
+// array stands for zero: to add a gradient of alpha or depth, first resize it to one plane. The function may
+// be called more than once per step, and for frames that are then discarded.
 using FrameLoss = std::function<void(Backend&, const View&, const Frame&, FrameGradient&)>;
 
 struct AdamOptions {
-  // Learning rates by parameter group; the base colour and the view-dependent rest are two groups.
+  // Learning rates per parameter group; the base colour and the view-dependent rest are two groups.
   float mean = 0, log_scale = 0, rotation = 0, logit_opacity = 0, sh_base = 0, sh_rest = 0;
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-15f;
   int step = 1;  // counted from 1, for the bias correction
-  // Leave Gaussians that no view of the step shows untouched, moments and all. GradientSum::view_statistics
-  // tells.
+  // Leave Gaussians that are not visible in any view of the step unchanged, including their moments. Needs
+  // GradientSum::view_statistics.
   bool visible_only = false;
 };
 
@@ -43,30 +43,30 @@ struct AdamMoments {
 struct TrainState {  // what a step changes
   DeviceGaussians gaussians;
   AdamMoments moments;
-  DeviceArray<Vec2f>
-      statistics;  // GradientSum::view_statistics of all steps, for density control; empty: none are kept
+  // Density statistics: GradientSum::view_statistics summed over steps; empty if they are not kept.
+  DeviceArray<Vec2f> statistics;
 };
 
-// The state before the first step.
+// The state before the first step, with zero moments and statistics.
 TrainState make_train_state(Device& device, const Gaussians& gaussians);
 
-struct TrainStep {  // what a step is to do
+struct TrainStep {  // the options of a step
   LossOptions loss;
-  FrameLoss own_loss;  // besides `loss`, or instead of it where there is no target; may be empty
+  FrameLoss own_loss;  // added to `loss`, or used alone if a view has no target; may be empty
   AdamOptions adam;
-  bool absolute_gradients = false;  // in the statistics
-  // Gradients of camera and background in the result, which the step itself has no use for.
+  bool absolute_gradients = false;  // use them in the density statistics
+  // Also return the gradients of camera and background, which the step itself does not use.
   bool wants_camera = false, wants_background = false;
-  float noise = 0;  // perturb by so much; 0: not at all
+  float noise = 0;  // amount for perturb; 0 for none
   std::uint64_t noise_seed = 0;
 };
 
 struct TrainView {
   View view;
-  const LossTarget* target = nullptr;  // null: only the caller's own loss counts
+  const LossTarget* target = nullptr;  // null if only TrainStep::own_loss applies
 };
 
-struct TrainBuffers {  // what a step leaves behind for the next to reuse; meaningless in between
+struct TrainBuffers {  // memory reused from step to step; the contents are undefined in between
   Pass pass;
   GradientSum sum;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Everything, besides the Gaussians, that decides what a picture looks like.
+// Everything besides the Gaussians that determines a rendered image.
 #include <algorithm>
 
 #include "stipple/camera/camera.h"
@@ -11,8 +11,8 @@ enum class DepthOutput { kNone, kExpected, kInverse };
 
 struct RenderOptions {
   Vec3f background{0, 0, 0};
-  DepthOutput depth = DepthOutput::kNone;  // what is not asked for costs nothing
-  bool antialiased = false;                // dims splats by what the screen blur adds to them
+  DepthOutput depth = DepthOutput::kNone;  // no cost if not requested
+  bool antialiased = false;                // dim each splat to compensate for its blur
   float scale_modifier = 1;
   float alpha_max = Math<float>::default_alpha_max;
   float near_plane = Math<float>::default_near_plane;  // scene units
@@ -21,18 +21,17 @@ struct RenderOptions {
 
 enum class OptionRange { kAny, kPositive, kBetween0And1 };
 
-// Calls f(flag without --, value, its range, help) for every option but the depth, which is an output: the
-// one list from which the flags of the command, the keyword arguments of Python, and the files of a run are
-// made.
+// Calls f(flag without --, value, range, help) for every option except the depth, which is an output. This
+// list defines the flags of the command, the keyword arguments in Python and the fields of a run's files.
 template <class Options, class F>
 void for_each_render_option(Options& o, F f) {
   using Range = OptionRange;
-  f("background", o.background, Range::kAny, "red,green,blue, each from 0 to 1");
-  f("antialiased", o.antialiased, Range::kAny, "dim splats by what the screen blur adds to them");
-  f("scale-modifier", o.scale_modifier, Range::kPositive, "times the size of every Gaussian");
-  f("alpha-max", o.alpha_max, Range::kBetween0And1, "no splat is more opaque than this");
-  f("near-plane", o.near_plane, Range::kPositive, "what is nearer is not drawn, in units of the scene");
-  f("blur", o.blur_px2, Range::kPositive, "variance, in square pixels, that is added to every splat");
+  f("background", o.background, Range::kAny, "background colour as red,green,blue, each from 0 to 1");
+  f("antialiased", o.antialiased, Range::kAny, "dim each splat to compensate for the blur");
+  f("scale-modifier", o.scale_modifier, Range::kPositive, "scale every Gaussian by this factor");
+  f("alpha-max", o.alpha_max, Range::kBetween0And1, "upper limit for the alpha of a splat");
+  f("near-plane", o.near_plane, Range::kPositive, "do not draw Gaussians nearer than this, in scene units");
+  f("blur", o.blur_px2, Range::kPositive, "variance added to every splat, in square pixels");
 }
 
 // What is wrong with an option's value, to be put behind its name: "must be more than 0". Null when nothing
@@ -43,7 +42,7 @@ const char* range_problem(OptionRange range, Vec3f value);
 
 void check(const RenderOptions& options);  // throws Error naming the flag that makes no sense
 
-struct TileRows {  // begin to end - 1
+struct TileRows {  // [begin, end)
   int begin, end;
 };
 
@@ -52,15 +51,15 @@ constexpr int kNoView = -1;
 struct View {
   Camera camera;
   RenderOptions options;
-  // Only these rows of tiles are drawn, and the rest of the frame is left as it is: a picture for which a
-  // device has no room as a whole is drawn in such bands.
+  // Only these rows of tiles are rendered; the rest of the frame is left unchanged. An image that does not
+  // fit into the device's memory is rendered band by band.
   TileRows band{0, 1 << 30};
-  // Names one of the views of a scene, counted from 0, whatever its camera is at the moment. A pass remembers
-  // by it how much room the view needed the last time, and then never waits for the device to tell.
+  // Identifies a view of the scene, counted from 0, even if its camera changes. A pass remembers the capacity
+  // that each id last needed, so that it does not have to wait for the device to report it.
   int id = kNoView;
 };
 
-// Those of the band that the picture has.
+// The part of the band that lies inside the image.
 inline TileRows tile_rows_of(const View& view) {
   const int tile = Math<float>::tile_size_px, all = (view.camera.height_px + tile - 1) / tile;
   const int begin = std::clamp(view.band.begin, 0, all);

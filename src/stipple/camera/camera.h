@@ -17,7 +17,7 @@ struct Camera {
   int height_px = 0;
 };
 
-// The same camera as the shared maths takes it.
+// The camera in the form that the shared maths uses.
 inline Math<float>::Pinhole pinhole(const Camera& camera) {
   Math<float>::Pinhole p;
   p.rotation = camera.camera_from_world.rotation;

@@ -19,28 +19,28 @@ namespace stipple {
 
 struct Lens {
   enum class Kind { kPerspective, kFisheye };
-  std::string model;  // COLMAP's name for it, for messages: "SIMPLE_RADIAL"
+  std::string model;  // COLMAP's name, such as "SIMPLE_RADIAL"; used in messages
   Kind kind = Kind::kPerspective;
   Vec2<double> focal_px{0, 0};
   Vec2<double> center_px{0, 0};  // (0, 0) is the image's top-left corner
   int width_px = 0, height_px = 0;
-  std::array<double, 6> radial{};      // k1 .. k6; a fisheye has four
+  std::array<double, 6> radial{};      // k1 .. k6; a fisheye uses the first four
   std::array<double, 2> tangential{};  // p1, p2
 
-  // No distortion: coefficients that are all zero count as none. A fisheye never is.
+  // Whether all distortion coefficients are zero. A fisheye is never a pinhole.
   bool is_pinhole() const;
   bool operator==(const Lens&) const = default;
 };
 
-// The same lens for the picture at another size.
+// The same lens for an image scaled to another size.
 Lens resized(const Lens& lens, int width_px, int height_px);
 
-// Where a point of the camera's frame lands, in pixels. None where the lens cannot see it: behind a
-// perspective camera, or past the angle at which the distortion folds back onto itself.
-// LensProjection is the fast way for many points.
+// Projects a point in the camera's frame to pixels. Returns nothing if the lens cannot see the point: it lies
+// behind a perspective camera, or beyond the angle at which the distortion folds back onto itself.
+// LensProjection is faster for many points.
 std::optional<Vec2<double>> project(const Lens& lens, Vec3<double> p_in_camera);
 
-// The unit direction, in the camera's frame, that lands on a pixel; none where no direction does.
+// The unit direction, in the camera's frame, that projects to a pixel; nothing if no direction does.
 std::optional<Vec3<double>> unproject(const Lens& lens, Vec2<double> pixel);
 
 }  // namespace stipple

@@ -14,14 +14,14 @@ namespace {
 
 using Dual2 = Dual<2>;
 
-constexpr double kMaxPerspectiveRadius = 1e4;  // 89.994 degrees: no lens with distortion is followed further
-constexpr double kTolerance = 1e-12;           // of distorted (u, v); a relative one beyond 1
-constexpr int kMaxIterations = 100;            // of solvers that take five as a rule
-constexpr double kMinStepPart = 1e-6;          // of Newton's step
+constexpr double kMaxPerspectiveRadius = 1e4;  // tan(89.994 degrees); a distorted lens sees no further
+constexpr double kTolerance = 1e-12;           // in distorted (u, v); relative if |(u, v)| > 1
+constexpr int kMaxIterations = 100;            // the solvers usually take five
+constexpr double kMinStepPart = 1e-6;          // smallest fraction of Newton's step to try
 
 double length(Vec2<double> v) { return std::sqrt(dot(v, v)); }
 
-// Trailing zeros go: they would cost time for every pixel.
+// Drops trailing zeros, which would cost time at every pixel.
 Polynomial trimmed(Polynomial p) {
   while (p.size() > 1 && p.back() == 0) p.pop_back();
   return p;
@@ -31,7 +31,7 @@ Vec2<double> value(const Vec2<Dual2>& v) { return {v.x.value, v.y.value}; }
 
 double determinant(const Vec2<Dual2>& f) { return f.x.d[0] * f.y.d[1] - f.x.d[1] * f.y.d[0]; }
 
-// The step by which f changes by `change`, to first order.
+// The step that changes f by `change`, to first order.
 Vec2<double> solve(const Vec2<Dual2>& f, Vec2<double> change) {
   const double scale = 1 / determinant(f);
   return {scale * (f.y.d[1] * change.x - f.x.d[1] * change.y),
@@ -51,7 +51,7 @@ LensProjection::LensProjection(const Lens& lens)
 }
 
 // With n / d the radial factor at s = radius^2, the derivative of radius * n / d along the radius is
-// ((n + 2 s n') d - 2 s n d') / d^2. The distortion turns where this changes its sign, or d does.
+// ((n + 2 s n') d - 2 s n d') / d^2. The distortion folds back where this or d changes sign.
 double LensProjection::find_limit() const {
   if (lens_.is_pinhole()) return std::numeric_limits<double>::infinity();
   const Polynomial slope = (numerator_ + Polynomial{0, 2} * derivative(numerator_)) * denominator_ +
@@ -74,7 +74,7 @@ T LensProjection::distorted_radius(T radius) const {
   return radius * radial_factor(radius * radius);
 }
 
-// Of a perspective lens.
+// For perspective lenses only.
 template <class T>
 Vec2<T> LensProjection::distort(Vec2<T> uv) const {
   const auto [p1, p2] = lens_.tangential;
@@ -96,7 +96,7 @@ std::optional<Vec2<double>> LensProjection::perspective(Vec3<double> p_in_camera
   const Vec2<double> uv{p_in_camera.x / p_in_camera.z, p_in_camera.y / p_in_camera.z};
   if (dot(uv, uv) > limit_ * limit_) return {};
   if (!has_tangential_) return uv * radial_factor(dot(uv, uv));
-  // Tangential distortion moves the fold to one side: there it lies before the limit.
+  // Tangential distortion shifts the fold, which on one side then lies inside the limit.
   const auto distorted = distort<Dual2>({{uv.x, 0}, {uv.y, 1}});
   if (!(determinant(distorted) > 0)) return {};
   return value(distorted);
@@ -121,7 +121,7 @@ std::optional<Vec3<double>> LensProjection::unproject(Vec2<double> pixel) const 
   return candidate;
 }
 
-// Wrong where no direction lands: the caller looks.
+// The result is wrong if no direction projects to this point; unproject() checks it.
 Vec3<double> LensProjection::direction(Vec2<double> distorted) const {
   const double r_distorted = length(distorted);
   if (r_distorted == 0 && !has_tangential_) return {0, 0, 1};
@@ -134,8 +134,8 @@ Vec3<double> LensProjection::direction(Vec2<double> distorted) const {
   return Vec3<double>(uv.x, uv.y, 1) * (1 / std::sqrt(1 + dot(uv, uv)));
 }
 
-// Newton's method between two bounds, halving where it would leave them. Up to the limit the distorted radius
-// only grows, so there is one solution; beyond what it reaches, the limit is the answer.
+// Newton's method between two bounds, with bisection whenever a step would leave them. The distorted radius
+// increases up to the limit, so there is one solution; the result for larger distorted radii is the limit.
 double LensProjection::undistorted_radius(double distorted) const {
   double low = 0, high = limit_;
   if (distorted >= distorted_radius(high)) return high;
@@ -153,10 +153,10 @@ double LensProjection::undistorted_radius(double distorted) const {
   return radius;
 }
 
-// Newton's method in two dimensions for a perspective lens, from a start `uv` that leaves the tangential part
-// out. A step that does not come closer is halved.
+// Newton's method in two dimensions for a perspective lens, starting from a `uv` that ignores tangential
+// distortion. A step that does not reduce the error is halved.
 Vec2<double> LensProjection::refine(Vec2<double> uv, Vec2<double> distorted) const {
-  // At the limit itself the slope is zero and shows no way.
+  // At the limit itself the slope is zero, and Newton's step is undefined.
   uv = uv * min(1.0, 0.95 * limit_ / max(length(uv), kTolerance));
   for (int i = 0; i < kMaxIterations; ++i) {
     const auto reached = distort<Dual2>({{uv.x, 0}, {uv.y, 1}});
@@ -165,7 +165,7 @@ Vec2<double> LensProjection::refine(Vec2<double> uv, Vec2<double> distorted) con
     double part = 1;
     const auto comes_closer = [&] { return length(distorted - distort(uv + step * part)) < length(missing); };
     while (part > kMinStepPart && !comes_closer()) part /= 2;
-    if (part <= kMinStepPart) break;  // as close as rounding lets it, or stuck
+    if (part <= kMinStepPart) break;  // converged to rounding error, or stuck
     uv = uv + step * part;
   }
   return uv;

@@ -7,7 +7,7 @@
 
 namespace stipple {
 
-// project() and unproject() of lens.h for many points: what they need to know of the lens is found once.
+// project() and unproject() of lens.h for many points: precomputes what depends on the lens alone.
 class LensProjection {
  public:
   explicit LensProjection(const Lens& lens);
@@ -16,7 +16,7 @@ class LensProjection {
   std::optional<Vec3<double>> unproject(Vec2<double> pixel) const;
 
  private:
-  // In what follows a radius is r = |(u, v)| of a perspective lens and theta of a fisheye.
+  // Below, a radius is r = |(u, v)| for a perspective lens and theta for a fisheye.
   template <class T>
   T radial_factor(T radius_squared) const;
   template <class T>

@@ -27,7 +27,7 @@ Lens lens_of(std::string_view name, const std::vector<double>& parameters) {
 double distance(Vec2<double> a, Vec2<double> b) { return std::hypot(a.x - b.x, a.y - b.y); }
 double distance(Vec3<double> a, Vec3<double> b) { return std::hypot(a.x - b.x, a.y - b.y, a.z - b.z); }
 
-// The corners lie 400 px from the centre, so 330 px of focal length are 140 degrees across for a fisheye.
+// The corners lie 400 px from the centre, so a fisheye with a focal length of 330 px covers 140 degrees.
 std::vector<Lens> realistic_lenses() {
   return {
       lens_of("SIMPLE_PINHOLE", {500, 315, 245}),
@@ -50,7 +50,7 @@ std::vector<Lens> realistic_lenses() {
   };
 }
 
-TEST(ColmapLensModel, NumbersNamesAndParameterCounts) {
+TEST(ColmapLensModel, HasColmapsIdsNamesAndParameterCounts) {
   const std::vector<std::pair<std::string_view, int>> colmap = {{"SIMPLE_PINHOLE", 3},
                                                                 {"PINHOLE", 4},
                                                                 {"SIMPLE_RADIAL", 4},
@@ -81,7 +81,7 @@ TEST(ColmapLensModel, NumbersNamesAndParameterCounts) {
   EXPECT_FALSE(find_colmap_lens_model("opencv") || find_colmap_lens_model(""));
 }
 
-TEST(ColmapLensModel, UnsupportedOnesAreNamed) {
+TEST(ColmapLensModel, ErrorNamesUnsupportedModel) {
   for (int id = 0; id < 18; ++id) {
     const ColmapLensModel model = find_colmap_lens_model(id).value();
     if (model.is_supported) continue;
@@ -96,15 +96,15 @@ TEST(ColmapLensModel, UnsupportedOnesAreNamed) {
   }
 }
 
-TEST(ColmapLensModel, RefusesParametersThatNoLensHas) {
+TEST(ColmapLensModel, RejectsInvalidParameters) {
   EXPECT_THROW(lens_of("SIMPLE_PINHOLE", {0, 1, 2}), Error);
   EXPECT_THROW(lens_of("PINHOLE", {500, -500, 1, 2}), Error);
   EXPECT_THROW(lens_of("SIMPLE_RADIAL", {500, 1, 2, std::numeric_limits<double>::quiet_NaN()}), Error);
   EXPECT_THROW(lens_of("SIMPLE_RADIAL", {std::numeric_limits<double>::infinity(), 1, 2, 0}), Error);
 }
 
-// Every parameter has its own value, so a swapped pair would show. Expected values by hand for x = 1, y =
-// 0.5, z = 2: u = 0.5, v = 0.25, r^2 = 0.3125, theta = atan(sqrt(0.3125)).
+// Every parameter has a different value, so that swapping two fails the test. Expected values, computed by
+// hand, are for x = 1, y = 0.5, z = 2: u = 0.5, v = 0.25, r^2 = 0.3125, theta = atan(sqrt(0.3125)).
 TEST(Lens, ParametersAreInColmapsOrder) {
   const auto expect_pixel = [](const Lens& lens, double x, double y) {
     const auto pixel = project(lens, {1, 0.5, 2});
@@ -144,7 +144,7 @@ TEST(Lens, FisheyeParametersAreInColmapsOrder) {
                 1 + 0.1 * t2 + 0.2 * t2 * t2 + 0.3 * t2 * t2 * t2 + 0.4 * t2 * t2 * t2 * t2);
 }
 
-TEST(Lens, ZeroCoefficientsAreAPinhole) {
+TEST(Lens, ZeroCoefficientsMakeAPinhole) {
   const Lens zeros = lens_of("FULL_OPENCV", {500, 510, 315, 245, 0, 0, 0, 0, 0, 0, 0, 0});
   EXPECT_TRUE(zeros.is_pinhole());
   EXPECT_TRUE(lens_of("SIMPLE_RADIAL", {500, 315, 245, 0}).is_pinhole());
@@ -199,7 +199,7 @@ TEST(Lens, FreeFunctionsAgreeWithLensProjection) {
   EXPECT_EQ(unproject(lens, {10, 20}), LensProjection(lens).unproject({10, 20}));
 }
 
-TEST(Lens, TheAxisIsThePrincipalPoint) {
+TEST(Lens, OpticalAxisProjectsToPrincipalPoint) {
   for (const Lens& lens : realistic_lenses()) {
     const auto pixel = project(lens, {0, 0, 3});
     const auto direction = unproject(lens, lens.center_px);
@@ -212,26 +212,26 @@ TEST(Lens, TheAxisIsThePrincipalPoint) {
   }
 }
 
-TEST(Lens, PerspectiveSeesNothingBehind) {
+TEST(Lens, PerspectiveCannotSeeBehindItself) {
   const Lens lens = lens_of("SIMPLE_RADIAL", {500, 315, 245, 0.1});
   EXPECT_FALSE(project(lens, {0.1, 0.1, 0}));
   EXPECT_FALSE(project(lens, {0.1, 0.1, -1}));
   EXPECT_FALSE(project(lens, {0, 0, -1}));
 }
 
-TEST(Lens, FisheyeSeesBehind) {
+TEST(Lens, FisheyeSeesBehindItself) {
   const Lens lens = lens_of("SIMPLE_FISHEYE", {100, 320, 240});
   const auto pixel = project(lens, {1, 0, -1});
   ASSERT_TRUE(pixel);
   EXPECT_NEAR(pixel->x, 320 + 100 * 0.75 * pi, 1e-9);
   EXPECT_NEAR(pixel->y, 240, 1e-9);
-  EXPECT_FALSE(project(lens, {0, 0, -1}));  // straight behind has no one place
+  EXPECT_FALSE(project(lens, {0, 0, -1}));  // straight behind maps to a circle, not to one pixel
   EXPECT_FALSE(project(lens, {0, 0, 0}));
   EXPECT_FALSE(unproject(lens, {320 + 100 * 1.01 * pi, 240}));
 }
 
-// r (1 + k r^2) turns at r = sqrt(-1 / (3 k)), where it reaches 2 / 3 of that.
-TEST(Lens, RadialDistortionEndsWhereItFolds) {
+// r (1 + k r^2) has its maximum at r = sqrt(-1 / (3 k)), where it is 2 / 3 of r.
+TEST(Lens, RadialDistortionEndsAtFold) {
   const double k = -0.3, fold = std::sqrt(1 / 0.9);
   const Lens lens = lens_of("SIMPLE_RADIAL", {500, 315, 245, k});
   EXPECT_TRUE(project(lens, {0.999 * fold, 0, 1}));
@@ -241,24 +241,24 @@ TEST(Lens, RadialDistortionEndsWhereItFolds) {
   EXPECT_FALSE(unproject(lens, {315 + 500 * 1.001 * fold * 2 / 3, 245}));
 }
 
-TEST(Lens, FoldsForeverOnceItFolded) {
-  // r (1 - r^2 + 0.3 r^4) turns at r^2 = 1 -+ sqrt(1 / 3) and grows again after the second turn.
+TEST(Lens, NothingIsVisibleBeyondFirstFold) {
+  // r (1 - r^2 + 0.3 r^4) has extrema at r^2 = 1 -+ sqrt(1 / 3) and increases again after the second.
   const Lens lens = lens_of("RADIAL", {500, 315, 245, -1, 0.3});
   const double fold = std::sqrt(1 - std::sqrt(1.0 / 3));
   EXPECT_TRUE(project(lens, {0, 0.999 * fold, 1}));
   for (const double r : {1.001 * fold, 1.0, 1.5, 5.0}) EXPECT_FALSE(project(lens, {0, r, 1})) << r;
 }
 
-TEST(Lens, FisheyeEndsWhereItFolds) {
-  // theta (1 + k theta^2) turns at theta = sqrt(-1 / (3 k)).
+TEST(Lens, FisheyeEndsAtFold) {
+  // theta (1 + k theta^2) has its maximum at theta = sqrt(-1 / (3 k)).
   const Lens lens = lens_of("SIMPLE_RADIAL_FISHEYE", {300, 315, 245, -1.0 / 3});
   EXPECT_TRUE(project(lens, {std::sin(0.999), 0, std::cos(0.999)}));
   EXPECT_FALSE(project(lens, {std::sin(1.001), 0, std::cos(1.001)}));
   EXPECT_FALSE(unproject(lens, {315 + 300 * 0.67, 245}));
 }
 
-TEST(Lens, EndsBeforeAPole) {
-  // r / (1 - r^2): everything lands before r = 1.
+TEST(Lens, EndsBeforePole) {
+  // r / (1 - r^2) is infinite at r = 1, so directions with r < 1 cover every pixel.
   const Lens lens = lens_of("FULL_OPENCV", {500, 500, 315, 245, 0, 0, 0, 0, 0, -1, 0, 0});
   EXPECT_TRUE(project(lens, {0.999, 0, 1}));
   EXPECT_FALSE(project(lens, {1.001, 0, 1}));
@@ -267,15 +267,15 @@ TEST(Lens, EndsBeforeAPole) {
   EXPECT_LT(far->x / far->z, 1);
 }
 
-TEST(Lens, RationalDistortionEndsWhereItFolds) {
-  // r / (1 + r^2) turns at r = 1, where it reaches one half.
+TEST(Lens, RationalDistortionEndsAtFold) {
+  // r / (1 + r^2) has its maximum, one half, at r = 1.
   const Lens lens = lens_of("FULL_OPENCV", {500, 500, 315, 245, 0, 0, 0, 0, 0, 1, 0, 0});
   EXPECT_TRUE(unproject(lens, {315 + 500 * 0.499, 245}));
   EXPECT_FALSE(unproject(lens, {315 + 500 * 0.501, 245}));
 }
 
-// With tangential distortion the fold is no circle. All that is seen must come back as it went.
-TEST(Lens, TangentialFoldIsOneToOne) {
+// With tangential distortion the fold is not a circle. Every visible direction must survive the round trip.
+TEST(Lens, TangentialDistortionIsOneToOneWithinFold) {
   const Lens lens = lens_of("OPENCV", {500, 510, 315, 245, -0.3, 0, 0.01, -0.02});
   const LensProjection projection(lens);
   std::mt19937 random(3);
@@ -293,7 +293,7 @@ TEST(Lens, TangentialFoldIsOneToOne) {
   EXPECT_GT(seen, 5000);
 }
 
-TEST(Lens, NoDirectionLandsFarOutsideAFold) {
+TEST(Lens, PixelsFarOutsideFoldHaveNoDirection) {
   for (const double p : {0.0, 0.01}) {
     const LensProjection projection(lens_of("OPENCV", {500, 510, 315, 245, -0.3, 0, p, -p}));
     for (double angle = 0; angle < 2 * pi; angle += 0.01) {

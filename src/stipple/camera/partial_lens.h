@@ -7,18 +7,18 @@
 
 namespace stipple {
 
-// What a file tells of a lens. What it leaves out follows from the picture's size.
+// What a file says about a lens. Missing values follow from the image's size.
 struct PartialLens {
   std::optional<double> width_px, height_px, focal_x_px, focal_y_px, center_x_px, center_y_px;
-  std::optional<double> field_of_view_x_rad, field_of_view_y_rad;  // used where there is no focal length
+  std::optional<double> field_of_view_x_rad, field_of_view_y_rad;  // used if the focal length is missing
   Lens distortion;                                                 // model, kind and coefficients
-  std::string unsupported;  // a sentence, when it is not one that we can undistort
+  std::string unsupported;  // a message if the lens cannot be undistorted, else empty
 
   PartialLens() = default;
-  explicit PartialLens(const Lens& lens);  // nothing is left out
+  explicit PartialLens(const Lens& lens);  // a complete lens
 };
 
-// A lens for a picture of this size. Throws Error when it has no focal length that makes sense.
+// Completes the lens for an image of this size. Throws Error if it is invalid or has no focal length.
 Lens resolve_lens(const PartialLens& lens, int width_px, int height_px);
 
 }  // namespace stipple

@@ -11,12 +11,12 @@ namespace {
 
 bool is_negative(const Polynomial& p, double x) { return evaluate(p, x) < 0; }
 
-// The last number before the one sign change in [low, high].
+// The last double before the only sign change in [low, high].
 double bisect(const Polynomial& p, double low, double high) {
   const bool before = is_negative(p, low);
   while (true) {
     const double middle = std::midpoint(low, high);
-    if (middle <= low || high <= middle) return low;  // neighbours: nothing lies between them
+    if (middle <= low || high <= middle) return low;  // adjacent doubles
     (is_negative(p, middle) == before ? low : high) = middle;
   }
 }
@@ -45,11 +45,11 @@ Polynomial operator*(const Polynomial& a, const Polynomial& b) {
 
 std::vector<double> sign_changes(const Polynomial& p, double low, double high) {
   if (p.size() < 2) return {};
-  // Between neighbouring extremes it is monotonic, and so changes its sign at most once.
-  std::vector<double> extremes = sign_changes(derivative(p), low, high);
-  extremes.push_back(high);
+  // Between neighbouring extrema p is monotonic and changes sign at most once.
+  std::vector<double> extrema = sign_changes(derivative(p), low, high);
+  extrema.push_back(high);
   std::vector<double> changes;
-  for (const double next : extremes) {
+  for (const double next : extrema) {
     if (is_negative(p, low) != is_negative(p, next)) changes.push_back(bisect(p, low, next));
     low = next;
   }

@@ -4,7 +4,7 @@
 
 namespace stipple {
 
-using Polynomial = std::vector<double>;  // coefficients from the constant on: p[0] + p[1] x + p[2] x^2 ...
+using Polynomial = std::vector<double>;  // p[0] + p[1] x + p[2] x^2 ...
 
 // p(x), for x in any scalar type.
 template <class T>
@@ -18,8 +18,8 @@ Polynomial derivative(const Polynomial& p);
 Polynomial operator+(Polynomial a, const Polynomial& b);
 Polynomial operator*(const Polynomial& a, const Polynomial& b);
 
-// Where p goes from below zero to zero or above, or the other way round, in ascending order between low and
-// high: each as the last number before the change.
+// Where p changes between negative and non-negative in [low, high], in ascending order. Each result is the
+// last double before the change.
 std::vector<double> sign_changes(const Polynomial& p, double low, double high);
 
 }  // namespace stipple

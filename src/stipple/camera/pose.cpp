@@ -28,7 +28,7 @@ RigidTransform look_at(Vec3f from, Vec3f to, Vec3f up) {
   return {rotation, -(rotation * from)};
 }
 
-// The largest of the four is found first, for the others to be divided by it.
+// Divides by the largest of the four components, which keeps rounding errors small.
 std::array<double, 4> quaternion_from_rotation(const Mat3f& m) {
   const auto r = [&m](int row, int column) { return static_cast<double>(m[column][row]); };
   const double squares[4] = {1 + r(0, 0) + r(1, 1) + r(2, 2), 1 + r(0, 0) - r(1, 1) - r(2, 2),
@@ -40,7 +40,7 @@ std::array<double, 4> quaternion_from_rotation(const Mat3f& m) {
   int largest = 0;
   for (int i = 1; i < 4; ++i)
     if (squares[i] > squares[largest]) largest = i;
-  const double twice = std::sqrt(squares[largest]);  // of the largest
+  const double twice = std::sqrt(squares[largest]);  // twice the largest component
   std::array<double, 4> q;
   for (int i = 0; i < 4; ++i) q[i] = i == largest ? twice / 2 : products[largest][i] / (2 * twice);
   if (q[0] < 0)

@@ -12,28 +12,27 @@
 
 namespace stipple {
 
-// One allocation on one device. Each backend derives its own: a block of host memory, a CUDA pointer, a
-// VkBuffer.
+// One allocation on one device. Each backend derives its own class: host memory, a CUDA pointer, a VkBuffer.
 class Memory {
  public:
   virtual ~Memory() = default;
 };
 
-// Borrowed memory: arrays over memory that somebody else owns, such as the tensors of another library. A
-// device offers this where its memory can be named by a pointer.
+// Lets device arrays use borrowed memory, which somebody else owns, such as the tensors of another library. A
+// device offers this if pointers can address its memory.
 class MemoryBorrower {
  public:
   virtual ~MemoryBorrower() = default;
 
-  // The owner keeps the memory alive while it is borrowed. It must be of the kind that the device works in.
+  // The owner must keep the memory alive while it is borrowed, and the device must be able to access it.
   virtual std::unique_ptr<Memory> borrow(void* data) = 0;
-  // The other way round: where memory of the device's own is, for somebody else's kernels.
+  // The address of the device's own memory, for kernels of another library.
   virtual void* address_of(Memory& memory) = 0;
 
-  // For a device whose work is queued: its next work waits for everything that the owner has queued on a
-  // stream (for CUDA a cudaStream_t) ...
+  // For devices that queue their work: work queued on the device from now on waits for everything that the
+  // owner has queued on the stream (for CUDA a cudaStream_t) ...
   virtual void wait_for_stream(void*) {}
-  // ... and what the owner queues there next waits for all of the device's work so far.
+  // ... and whatever the owner queues on the stream from now on waits for all work of the device so far.
   virtual void make_stream_wait(void*) {}
 };
 
@@ -46,12 +45,12 @@ class Device {
   virtual void fill_zero(Memory& memory, std::size_t bytes) = 0;
   virtual void copy(const Memory& from, Memory& to, std::size_t bytes) = 0;
 
-  virtual MemoryBorrower* borrower() { return nullptr; }  // null: this device cannot borrow memory
+  virtual MemoryBorrower* borrower() { return nullptr; }  // null if the device cannot borrow memory
 
-  // Bytes of memory of its own that may be taken in all; 0 when it works in the host's.
+  // Bytes of its own memory that may be allocated in total; 0 if the device works in host memory.
   virtual std::size_t own_memory_bytes() const { return 0; }
-  virtual std::size_t used_bytes() const { return 0; }       // of that, now
-  virtual std::size_t peak_used_bytes() const { return 0; }  // of that, ever
+  virtual std::size_t used_bytes() const { return 0; }       // of its own memory, now
+  virtual std::size_t peak_used_bytes() const { return 0; }  // largest used_bytes() so far
 };
 
 // Thrown by allocate().
@@ -60,7 +59,7 @@ class OutOfMemory : public Error {
   using Error::Error;
 };
 
-// A typed, move-only array of n elements on a device.
+// A typed, move-only array on a device.
 template <class T>
 class DeviceArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -79,12 +78,12 @@ class DeviceArray {
     return array;
   }
 
-  // Contents are undefined afterwards. Memory is only ever replaced by a larger block, so that arrays which
-  // are resized every frame settle.
+  // Leaves the contents undefined. Memory is only ever replaced by a larger block, so that arrays which are
+  // resized every frame soon stop allocating.
   void resize(Device& device, std::size_t n) {
     if (n > capacity_ || !memory_) {
-      memory_.reset();        // first, so that the old and the new block never exist together
-      size_ = capacity_ = 0;  // and stay so where there is no room
+      memory_.reset();        // first, so that the old and the new block never coexist
+      size_ = capacity_ = 0;  // remains true if allocate() throws
       memory_ = device.allocate(n * sizeof(T));
       capacity_ = n;
     }
@@ -122,7 +121,7 @@ class DeviceArray {
   std::size_t capacity_ = 0;
 };
 
-using DeviceGaussians = GaussianArrays<DeviceArray>;  // parameters, gradients and both Adam moments alike
+using DeviceGaussians = GaussianArrays<DeviceArray>;  // parameters, gradients and Adam moments
 
 inline DeviceGaussians upload(Device& device, const Gaussians& from) {
   DeviceGaussians to;

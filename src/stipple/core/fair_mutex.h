@@ -6,8 +6,8 @@
 
 namespace stipple {
 
-// A mutex that is handed on in the order in which it was asked for. A thread that lets go of it and asks
-// again at once, as a training loop does, would keep a plain one to itself.
+// A mutex that serves threads in the order in which they called lock(). With a std::mutex, a thread that
+// unlocks and immediately locks again, as a training loop does, could starve the others.
 class FairMutex {
  public:
   void lock() {

@@ -8,8 +8,8 @@
 
 namespace stipple {
 
-// N Gaussians as a structure of arrays, over any kind of array: host vectors, device arrays or views.
-// Values are stored as they are optimised, unconstrained; the names say which function maps them back.
+// N Gaussians as a structure of arrays of any kind: host vectors, device arrays or pointers. Values are
+// stored unconstrained, as they are optimised; the names tell which function maps them to the values used.
 template <template <class> class Array>
 struct GaussianArrays {
   Array<Vec3f> mean{};           // world frame, scene units
@@ -23,7 +23,7 @@ struct GaussianArrays {
   int sh_count() const { return (sh_degree + 1) * (sh_degree + 1); }
 };
 
-// Calls f(elements per Gaussian, array of each argument ...) for every field: the one list of the parameters.
+// Calls f(elements per Gaussian, array of each argument ...) for every field: the one list of parameters.
 template <class F, class First, class... Rest>
 void for_each_parameter(F f, First& first, Rest&... rest) {
   f(1, first.mean, rest.mean...);
@@ -33,7 +33,7 @@ void for_each_parameter(F f, First& first, Rest&... rest) {
   f(first.sh_count(), first.sh, rest.sh...);
 }
 
-// Kinds of "array" for the same list: what a kernel is given, and what a parameter is made of.
+// Other kinds of Array: pointers for kernels, and the number of floats in an element.
 template <class T>
 using Pointer = T*;
 template <class T>
@@ -50,7 +50,7 @@ using HostArray = std::vector<T>;
 
 using Gaussians = GaussianArrays<HostArray>;
 
-// Every field sized for `count` Gaussians of this degree, all values zero.
+// `count` Gaussians of this degree, with all values zero.
 inline Gaussians make_gaussians(std::size_t count, int sh_degree) {
   Gaussians g;
   g.sh_degree = sh_degree;

@@ -5,8 +5,8 @@
 
 namespace stipple {
 
-// Calls f(old index, length) for the old pixels under the new one [begin, end) of an axis, with the length
-// that they share. All are measured in a unit in which every border is a whole number.
+// Calls f(old index, length of the overlap) for every old pixel that overlaps the new pixel [begin, end)
+// along one axis. The unit of length is such that every pixel boundary is an integer.
 template <class F>
 void for_each_overlap(std::int64_t begin, std::int64_t end, std::int64_t old_pixel, F f) {
   for (std::int64_t i = begin / old_pixel; i * old_pixel < end; ++i) {

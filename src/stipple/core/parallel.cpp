@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-// The thread sanitizer cannot see how TBB, which is not built for it, hands work from thread to thread, and
-// takes every hand-over for a race. In its build plain threads do the same work.
+// TBB is not instrumented for the thread sanitizer, which therefore cannot see how it synchronises threads
+// and would report races that do not exist. Sanitizer builds use plain threads instead.
 #if defined(__SANITIZE_THREAD__)
 #define STIPPLE_PLAIN_THREADS 1
 #elif defined(__has_feature)
@@ -30,7 +30,7 @@ void parallel_ranges(std::size_t count, std::size_t grain,
 }
 
 void with_threads(int count, const std::function<void()>& body) {
-  // More threads than cores are allowed, so that a test on a small machine can still ask for five.
+  // More threads than cores are allowed, so that tests can request five on a small machine.
   tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count));
   tbb::task_arena arena(count);
   arena.execute(body);
@@ -62,7 +62,7 @@ void parallel_ranges(std::size_t count, std::size_t grain,
   std::mutex mutex;
   auto work = [&] {
     try {
-      // Relaxed: an order between the ranges of two threads would hide their races from the sanitizer.
+      // Relaxed, because ordering the ranges of two threads would hide their races from the sanitizer.
       for (std::size_t begin; (begin = next.fetch_add(step, std::memory_order_relaxed)) < count;)
         body(begin, std::min(count, begin + step));
     } catch (...) {

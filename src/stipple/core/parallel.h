@@ -6,9 +6,8 @@
 
 namespace stipple {
 
-// Calls body(begin, end) for disjoint ranges that together are [0, count), on all cores. A range
-// longer than `grain` elements may be halved. How they are cut depends on timing: results must not depend on
-// it.
+// Calls body(begin, end) on all cores, for disjoint ranges that together cover [0, count). A range longer
+// than `grain` elements may be halved. The boundaries depend on timing, so results must not depend on them.
 void parallel_ranges(std::size_t count, std::size_t grain,
                      const std::function<void(std::size_t, std::size_t)>& body);
 
@@ -20,8 +19,8 @@ void parallel_for(std::size_t count, const Body& body, std::size_t grain = 1) {
   });
 }
 
-// For loops that leave something behind for every chunk of `size` elements: chunks depend on the count alone,
-// and so then may results.
+// For loops that compute a result for each chunk of `size` elements. Unlike the ranges above, chunks depend
+// on the count alone, so results may depend on their boundaries.
 inline std::size_t chunk_count(std::size_t count, std::size_t size) { return (count + size - 1) / size; }
 
 // Calls body(chunk, begin, end) for every chunk of [0, count), on all cores, in any order.
@@ -31,10 +30,10 @@ void parallel_chunks(std::size_t count, std::size_t size, const Body& body) {
                [&](std::size_t chunk) { body(chunk, chunk * size, std::min(count, (chunk + 1) * size)); });
 }
 
-// Runs `body` with at most this many threads in all parallel loops inside it; for tests and benchmarks.
+// Runs `body` and limits the parallel loops inside it to `count` threads; for tests and benchmarks.
 void with_threads(int count, const std::function<void()>& body);
 
-// How many threads parallel loops use here.
+// The number of threads that parallel loops use in this context.
 int thread_count();
 
 }  // namespace stipple

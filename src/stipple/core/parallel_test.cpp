@@ -29,7 +29,7 @@ TEST(Parallel, RangesRespectTheGrain) {
   EXPECT_EQ(covered, 10000u);
 }
 
-TEST(Parallel, ChunksCoverEverythingOnceAndAreCutTheSameWay) {
+TEST(Parallel, ChunksCoverEverythingAtFixedBoundaries) {
   for (std::size_t count : {0, 1, 99, 100, 101, 1234}) {
     std::vector<std::size_t> sizes(chunk_count(count, 100), 0);
     parallel_chunks(count, 100, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
@@ -40,7 +40,7 @@ TEST(Parallel, ChunksCoverEverythingOnceAndAreCutTheSameWay) {
   }
 }
 
-TEST(Parallel, UsesTheThreadsItIsGiven) {
+TEST(Parallel, UsesTheRequestedNumberOfThreads) {
   for (int threads : {1, 2, 5}) with_threads(threads, [&] { EXPECT_EQ(thread_count(), threads); });
 }
 

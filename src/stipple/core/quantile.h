@@ -7,8 +7,8 @@
 
 namespace stipple {
 
-// The value that this share of the others, 0 to 1, lies below: 0.5 is the median, of an even number the
-// upper.
+// The value below which a given share (0 to 1) of the values lies. 0.5 gives the median, or the upper median
+// of an even number of values.
 inline float quantile_of(std::vector<float> values, float share) {
   assert(!values.empty() && 0 <= share && share <= 1);
   const auto rank = static_cast<std::size_t>(share * static_cast<float>(values.size()));

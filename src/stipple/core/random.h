@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Random numbers that are the same on every platform, compiler and thread count: a number is a hash of (seed,
-// counter), so a stream can be entered anywhere and its state is two integers.
+// Random numbers that are the same on every platform, with every compiler and for any number of threads. Each
+// is a hash of (seed, counter), so a sequence can be entered anywhere and its state is two integers.
 #include <cmath>
 #include <cstdint>
 
@@ -24,18 +24,19 @@ class Random {
   float uniform() { return static_cast<float>(bits() >> 40) * 0x1p-24f; }  // [0, 1)
   float uniform(float low, float high) { return low + (high - low) * uniform(); }
 
-  std::uint64_t below(std::uint64_t n) {  // 0 .. n - 1, without bias worth naming for n far below 2^64
+  std::uint64_t below(std::uint64_t n) {  // 0 .. n - 1; the bias is negligible if n is far below 2^64
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(bits()) * n) >> 64);
   }
 
-  // Standard normal, by Box and Muller in double: libraries that differ in a last bit agree after rounding.
+  // Standard normal by Box and Muller. In double, so that maths libraries that differ in the last bit still
+  // agree after rounding to float.
   float normal() {
     double radius = std::sqrt(-2 * std::log((static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53));
     double angle = 6.283185307179586 * (static_cast<double>(bits() >> 11) * 0x1p-53);
     return static_cast<float>(radius * std::cos(angle));
   }
 
-  void skip(std::uint64_t count) { counter_ += count; }  // so many calls of bits()
+  void skip(std::uint64_t count) { counter_ += count; }  // as if bits() had been called `count` times
   std::uint64_t counter() const { return counter_; }
 
  private:

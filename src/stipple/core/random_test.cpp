@@ -6,16 +6,16 @@
 namespace stipple {
 namespace {
 
-TEST(Random, IsTheSameEverywhere) {
+TEST(Random, IsTheSameOnEveryPlatform) {
   Random random(42);
   EXPECT_EQ(random.bits(), Random(42).bits());
   EXPECT_NE(Random(42).bits(), Random(43).bits());
-  // Fixed for good: a model trained from a seed must be trainable again.
+  // These values must never change, because training from a seed must be reproducible.
   EXPECT_EQ(Random(0).bits(), 0xa706dd2f4d197e6full);
   EXPECT_EQ(Random(1, 1000).bits(), 0xcd60691d743dac6cull);
 }
 
-TEST(Random, CanBeEnteredAtACounter) {
+TEST(Random, CanStartAtAnyCounter) {
   Random random(7);
   for (int i = 0; i < 100; ++i) random.bits();
   EXPECT_EQ(random.counter(), 100u);
@@ -47,7 +47,7 @@ TEST(Random, BelowIsInRangeAndReachesBothEnds) {
   EXPECT_TRUE(lowest && highest);
 }
 
-TEST(Random, SkippingIsDrawing) {
+TEST(Random, SkippingEqualsDrawing) {
   Random drawn(3), skipped(3);
   for (int i = 0; i < 5; ++i) drawn.bits();
   skipped.skip(5);

@@ -10,7 +10,7 @@ namespace stipple {
 
 namespace {
 
-// The distance of a point from the line between two others.
+// The distance of p from the segment between a and b.
 float distance_to_segment(Vec2f p, Vec2f a, Vec2f b) {
   const Vec2f ab = b - a, ap = p - a;
   const float length2 = dot(ab, ab);
@@ -33,7 +33,7 @@ void Canvas::cover(int x, int y, float amount, Vec3f color) {
 
 void Canvas::dot(Vec2f center, float radius_px, Vec3f color) { line(center, center, 2 * radius_px, color); }
 
-// Every pixel as far as it lies within half the width, with an edge one pixel wide.
+// Coverage falls from 1 to 0 across an edge one pixel wide, centred at half the line's width.
 void Canvas::line(Vec2f from, Vec2f to, float width_px, Vec3f color) {
   const float reach = width_px / 2 + 1;
   const auto first = [](float v, int size) {
@@ -51,8 +51,8 @@ void Canvas::line(Vec2f from, Vec2f to, float width_px, Vec3f color) {
     }
 }
 
-// Strokes between neighbouring dots, so that letters have no steps at any size. A diagonal is one only where
-// no corner joins its ends.
+// Draws strokes between neighbouring dots, so that letters are smooth at any size. A diagonal is drawn only
+// if no dot at the corner joins its ends.
 void Canvas::glyph(Vec2f top_left, char character, float dot_px, Vec3f color) {
   const auto place = [&](int x, int y) {
     return top_left + Vec2f(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f) * dot_px;

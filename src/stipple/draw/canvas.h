@@ -6,17 +6,17 @@
 
 namespace stipple {
 
-// Draws dots, lines, text and pictures into an RGB image, with soft edges. Coordinates are pixels; (0, 0) is
-// the top-left corner.
+// Draws dots, lines, text and images into an RGB image, with antialiased edges. Coordinates are in pixels,
+// with (0, 0) at the top-left corner.
 class Canvas {
  public:
   Canvas(int width_px, int height_px, Vec3f background);
 
   void dot(Vec2f center, float radius_px, Vec3f color);
   void line(Vec2f from, Vec2f to, float width_px, Vec3f color);
-  // Capitals are size_px high, from top_left down; sharpest where that is a multiple of 7.
+  // Capitals are size_px high, starting at top_left; they are sharpest if size_px is a multiple of 7.
   void text(Vec2f top_left, std::string_view text, float size_px, Vec3f color);
-  // 3 channels, clamped to [0, 1]; what does not fit is cut off.
+  // Copies an image of 3 channels, with values clamped to [0, 1]; parts outside the canvas are clipped.
   void picture(int left, int top, const Image& picture);
 
   const Image& image() const { return image_; }

@@ -29,22 +29,22 @@ TEST(Font, OnlyTheSpaceIsEmpty) {
   for (char c = '!'; c <= '~'; ++c) EXPECT_NE(dots_of(c).find('#'), std::string::npos) << c;
 }
 
-TEST(Font, WhatIsNotAsciiIsAQuestionMark) {
+TEST(Font, NonPrintableCharactersBecomeQuestionMarks) {
   for (const char c : {'\n', '\x7f', '\xc3', '\0'}) EXPECT_EQ(dots_of(c), dots_of('?'));
 }
 
-TEST(Font, CapitalsAndDigitsStandOnTheLine) {
+TEST(Font, CapitalsAndDigitsStandOnTheBaseline) {
   for (const char c : {'A', 'Q', 'Z', '0', '9'})
     EXPECT_EQ(dots_of(c).find('#', kCapitalHeight * kGlyphWidth), std::string::npos) << c;
 }
 
-TEST(Font, WidthHasNoGapAtTheEnd) {
+TEST(Font, WidthExcludesTheTrailingGap) {
   EXPECT_EQ(text_width_px("", 7), 0);
   EXPECT_EQ(text_width_px("a", 7), 5);
   EXPECT_EQ(text_width_px("abc", 14), 2 * 17);
 }
 
-TEST(Canvas, TextOfSevenPixelsIsTheFont) {
+TEST(Canvas, TextSevenPixelsHighReproducesTheFont) {
   Canvas canvas(20, 12, kBlack);
   canvas.text({3, 2}, "g", 7, kWhite);
   for (int y = 0; y < 12; ++y)
@@ -52,7 +52,7 @@ TEST(Canvas, TextOfSevenPixelsIsTheFont) {
       EXPECT_NEAR(canvas.image().at(x, y, 1), has_dot('g', x - 3, y - 2) ? 1 : 0, 0.35) << x << ' ' << y;
 }
 
-TEST(Canvas, TextStaysInItsBox) {
+TEST(Canvas, TextStaysInItsBoundingBox) {
   Canvas canvas(200, 60, kBlack);
   canvas.text({10, 10}, "Wjg_~@", 21, kWhite);
   const float right = 10 + text_width_px("Wjg_~@", 21);
@@ -63,12 +63,12 @@ TEST(Canvas, TextStaysInItsBox) {
       }
 }
 
-TEST(Canvas, TextMayLeaveThePicture) {
+TEST(Canvas, TextMayExtendBeyondTheImage) {
   Canvas canvas(10, 10, kBlack);
   canvas.text({-20, -5}, "a long text that goes far beyond", 14, kWhite);
 }
 
-TEST(Canvas, PicturesAreClampedAndCut) {
+TEST(Canvas, ImagesAreClampedAndClipped) {
   Image picture(3, 3, 3);
   for (float& value : picture.values) value = 2;
   Canvas canvas(4, 4, kBlack);

@@ -10,7 +10,7 @@ namespace {
 constexpr char kFirst = ' ', kLast = '~', kUnknown = '?';
 constexpr int kPerBand = 16;
 
-// The printable characters of ASCII as they look, 16 to a band, with a column between neighbours.
+// The printable ASCII characters as they look, 16 per band, with an empty column between neighbours.
 // clang-format off
 constexpr char kBands[6][kGlyphHeight][kPerBand * kGlyphAdvance] = {
     {"        #    # #          #   ##  #  ##     #      #   #                                      #",

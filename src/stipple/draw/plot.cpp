@@ -12,22 +12,23 @@ namespace stipple {
 
 namespace {
 
-constexpr float kTitlePx = 14, kTextPx = 10.5f, kGapPx = 10, kRowPx = 20;  // kRowPx: from line to line
+constexpr float kTitlePx = 14, kTextPx = 10.5f, kGapPx = 10, kRowPx = 20;  // kRowPx is the line spacing
 constexpr float kLinePx = 1.5f, kDotRadiusPx = 4;
 const Vec3f kPaper(1, 1, 1), kInk(0.15f, 0.15f, 0.15f), kFaint(0.88f, 0.88f, 0.88f),
     kAxis(0.45f, 0.45f, 0.45f);
 
-// Far from where arithmetic overflows.
+// Whether a point is finite and small enough that arithmetic cannot overflow.
 bool can_be_drawn(Vec2<double> p) { return std::abs(p.x) < 1e100 && std::abs(p.y) < 1e100; }
 
 struct Axis {
   std::vector<double> ticks;
   std::vector<std::string> labels;
 
+  // Position on the axis, 0 to 1.
   double share(double value) const { return (value - ticks.front()) / (ticks.back() - ticks.front()); }
 };
 
-// An axis that holds this coordinate of every point.
+// An axis that covers this coordinate of every point.
 Axis axis_of(const std::vector<PlotSeries>& series, double Vec2<double>::*coordinate, int tick_count) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const PlotSeries& s : series)
@@ -70,7 +71,7 @@ class Plot {
             bottom_ - static_cast<float>(y_.share(p.y)) * (bottom_ - top_)};
   }
 
-  // One after the other in rows under the title; the chart begins below.
+  // Places the entries one after another, in rows under the title. The chart begins below them, at top_.
   void draw_legend() {
     constexpr float kSample = 18;
     float x = left_, y = kGapPx + kTitlePx + kGapPx;
@@ -117,17 +118,17 @@ class Plot {
   void draw_dots(const PlotSeries& s) {
     for (const Vec2<double>& p : s.points) {
       if (!can_be_drawn(p)) continue;
-      canvas_.dot(place(p), kDotRadiusPx + 1.5f, kPaper);  // a rim, for it may lie on a line of its colour
+      canvas_.dot(place(p), kDotRadiusPx + 1.5f, kPaper);  // a rim: the line below may have the same colour
       canvas_.dot(place(p), kDotRadiusPx, s.color);
     }
   }
 
-  static float crisp(float at) { return std::floor(at) + 0.5f; }  // a line one pixel wide falls on one pixel
+  static float crisp(float at) { return std::floor(at) + 0.5f; }  // the centre of the pixel
 
   const PlotOptions& options_;
   Canvas canvas_;
   Axis x_, y_;
-  float left_ = 0, top_ = 0, right_, bottom_;  // of the chart, pixels
+  float left_ = 0, top_ = 0, right_, bottom_;  // of the chart, in pixels
 };
 
 }  // namespace

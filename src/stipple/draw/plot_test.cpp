@@ -11,7 +11,7 @@ namespace {
 
 using Labels = std::vector<std::string>;
 
-// How many pixels have this colour.
+// The number of pixels that have this colour.
 int count(const Image& image, Vec3f color) {
   int n = 0;
   for (int y = 0; y < image.height_px; ++y)
@@ -22,14 +22,14 @@ int count(const Image& image, Vec3f color) {
   return n;
 }
 
-TEST(Plot, TicksAreNice) {
+TEST(Plot, TicksAreRoundNumbers) {
   EXPECT_EQ(nice_ticks(0, 10, 5), (std::vector<double>{0, 2, 4, 6, 8, 10}));
   EXPECT_EQ(nice_ticks(17.3, 31.2, 5), (std::vector<double>{15, 20, 25, 30, 35}));
   EXPECT_EQ(nice_ticks(0, 30000, 6), (std::vector<double>{0, 5000, 10000, 15000, 20000, 25000, 30000}));
   EXPECT_EQ(nice_ticks(-1, 1, 4), (std::vector<double>{-1, -0.5, 0, 0.5, 1}));
 }
 
-TEST(Plot, TicksHoldTheRange) {
+TEST(Plot, TicksCoverTheRange) {
   for (double low : {-3e5, -0.7, 0.0, 1e-7, 12.0})
     for (double size : {1e-6, 0.3, 1.0, 99.0, 7e8})
       for (int n : {1, 3, 8}) {
@@ -41,7 +41,7 @@ TEST(Plot, TicksHoldTheRange) {
       }
 }
 
-TEST(Plot, OneValueHasARangeAroundIt) {
+TEST(Plot, SingleValueGetsARangeAroundIt) {
   for (double value : {0.0, -4.0, 25.5, 1e20}) {
     const std::vector<double> ticks = nice_ticks(value, value + std::abs(value) * 1e-15, 4);
     EXPECT_LT(ticks.front(), value);
@@ -67,10 +67,10 @@ TEST(Plot, DrawsEverySeries) {
   EXPECT_EQ(image.height_px, options.height_px);
   EXPECT_GT(count(image, plot_color(0)), 50);
   EXPECT_GT(count(image, plot_color(1)), 50);
-  EXPECT_GT(count(image, {1, 1, 1}), 200'000) << "the paper is white";
+  EXPECT_GT(count(image, {1, 1, 1}), 200'000) << "the background is white";
 }
 
-TEST(Plot, LeavesOutWhatIsNotFinite) {
+TEST(Plot, SkipsNonFinitePoints) {
   const double inf = std::numeric_limits<double>::infinity();
   PlotOptions options{
       "", "", {{"", {{0, 1}, {1, inf}, {NAN, 2}, {2, 1e308}, {2, -1e308}, {3, 2}}, plot_color(0)}}};
@@ -79,7 +79,7 @@ TEST(Plot, LeavesOutWhatIsNotFinite) {
   EXPECT_GT(count(plot(options), plot_color(0)), 2 * 20);
 }
 
-TEST(Plot, NothingIsAnEmptyChart) { EXPECT_EQ(plot({}).width_px, PlotOptions().width_px); }
+TEST(Plot, NoSeriesGiveAnEmptyChart) { EXPECT_EQ(plot({}).width_px, PlotOptions().width_px); }
 
 TEST(Plot, ColoursDiffer) {
   for (std::size_t i = 0; i < 8; ++i)

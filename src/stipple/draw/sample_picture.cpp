@@ -29,7 +29,7 @@ float ridge(float x, float base, float height, float frequency, float phase) {
                           0.15f * std::sin(5.1f * frequency * x + 3 * phase));
 }
 
-// A fir's outline: narrower branches towards the top.
+// The outline of a fir, whose branches get shorter towards the top.
 bool in_tree(float x, float y, float root_x, float root_y, float height) {
   float up = (root_y - y) / height;
   if (up < 0 || up > 1) return false;
@@ -61,9 +61,9 @@ Vec3f water(float x, float y) {
   return mix(color, {1.0f, 0.85f, 0.60f}, glitter);
 }
 
-// A jetty: planks with dark gaps, and posts.
+// A jetty with planks, dark gaps and posts. Returns false outside it.
 bool jetty(float x, float y, Vec3f& color) {
-  float along = (1.02f - y) / 0.24f;  // 0 at the bottom edge, 1 at its end
+  float along = (1.02f - y) / 0.24f;  // 0 at the bottom edge, 1 at the far end
   if (along < 0 || along > 1) return false;
   float width = 0.16f - 0.10f * along, center = 0.33f + 0.10f * along;
   float across = (x - center) / width;
@@ -80,7 +80,7 @@ bool jetty(float x, float y, Vec3f& color) {
   return true;
 }
 
-Vec3f look(float x, float y) {
+Vec3f color_at(float x, float y) {
   Vec3f color;
   if (jetty(x, y, color)) return color;
   return y < kHorizon ? land(x, y) : water(x, y);
@@ -98,7 +98,7 @@ Image sample_picture(int width_px, int height_px) {
         for (int i = 0; i < kSamples; ++i) {
           float u = static_cast<float>(x) + (static_cast<float>(i) + 0.5f) / kSamples;
           float v = static_cast<float>(y) + (static_cast<float>(j) + 0.5f) / kSamples;
-          sum = sum + look(1.5f * u / static_cast<float>(width_px), v / static_cast<float>(height_px));
+          sum = sum + color_at(1.5f * u / static_cast<float>(width_px), v / static_cast<float>(height_px));
         }
       for (int c = 0; c < 3; ++c) image.at(x, y, c) = sum[c] / (kSamples * kSamples);
     }

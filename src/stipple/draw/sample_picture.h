@@ -4,8 +4,7 @@
 
 namespace stipple {
 
-// A picture that needs no file: a lake at dusk, with smooth gradients, sharp edges, thin lines and fine
-// texture.
+// A procedural image of a lake at dusk, with smooth gradients, sharp edges, thin lines and fine texture.
 Image sample_picture(int width_px, int height_px);
 
 }  // namespace stipple

@@ -37,7 +37,7 @@ Unit unit_for(double largest) {
 std::vector<double> nice_ticks(double low, double high, int count) {
   assert(low <= high && count >= 1);
   const double largest = std::max(std::abs(low), std::abs(high));
-  if (high - low <= 1e-9 * largest) {  // as good as one value: a range of its own order around it
+  if (high - low <= 1e-9 * largest) {  // practically one value: use a range of its magnitude around it
     const double reach = largest == 0 ? 1 : largest * 0.1;
     low -= reach;
     high += reach;

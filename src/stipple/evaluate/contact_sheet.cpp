@@ -16,12 +16,12 @@ namespace stipple {
 namespace {
 
 constexpr std::size_t kMaxRows = 12;
-constexpr int kThumbnailPx = 320;  // of the longer side
+constexpr int kThumbnailPx = 320;  // longer side
 constexpr int kMarginPx = 16, kGapPx = 8, kCaptionPx = 42, kHeadPx = 28;
 constexpr float kTextPx = 14, kErrorGain = 4;
 const Vec3f kPaper(1, 1, 1), kInk(0.15f, 0.15f, 0.15f);
 
-// The colour of a value from 0 to 1, by straight lines between five; each is brighter than the one before.
+// The colour of a value from 0 to 1, interpolated linearly between five of increasing brightness.
 Vec3f heat(float value) {
   static const Vec3f knots[] = {
       {0, 0, 0}, {0.1f, 0.1f, 0.75f}, {0.85f, 0.1f, 0.6f}, {1, 0.8f, 0.15f}, {1, 1, 1}};
@@ -32,7 +32,7 @@ Vec3f heat(float value) {
   return knots[piece] * (1 - share) + knots[piece + 1] * share;
 }
 
-// A picture of few pixels is shown with each of them as a square.
+// Repeats pixels, so that those of a small image are shown as squares.
 Image enlarged(const Image& image, int factor) {
   Image large(image.width_px * factor, image.height_px * factor, image.channel_count);
   for (int y = 0; y < large.height_px; ++y)
@@ -51,7 +51,7 @@ struct Row {
   std::string caption;
 };
 
-// From each of as many equal parts as there are rows, the middle one.
+// Splits `count` indices into one equal part per row and picks the middle of each.
 std::vector<std::size_t> evenly(std::size_t count) {
   const std::size_t rows = std::min(count, kMaxRows);
   std::vector<std::size_t> chosen;
@@ -65,8 +65,7 @@ Row make_row(const Image& render, const Photo& photo, const ViewScore& score) {
           fmt::format("{}   PSNR {:.2f} dB   SSIM {:.4f}", score.name, score.psnr, score.ssim)};
 }
 
-// What the colours of the error map mean, ending at `right`; nothing where there is no room for it after
-// `begin`.
+// Draws the legend of the error map, ending at `right`, unless the space after `begin` is too small.
 void draw_scale(Canvas& canvas, float begin, float right, float top) {
   constexpr int kLargestBarPx = 96, kLeastBarPx = 24;
   const std::string end = fmt::format("{}", 1 / kErrorGain);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Renders beside their photos, for people to look at.
+// Renders next to their photos, for visual comparison.
 #include "stipple/evaluate/evaluate.h"
 
 namespace stipple {
 
-// How far two pictures are apart, the mean over channels: black where they are equal, then blue, magenta and
-// yellow to white at a difference of a quarter. It counts by the weight, 255 fully; no weights: all fully.
+// The difference of two images, averaged over the channels: black where they are equal, then blue, magenta
+// and yellow, to white at a difference of a quarter. It is multiplied by weight / 255, if weights are given.
 Image error_map(const Image& a, const Image& b, std::span<const std::uint8_t> weight = {});
 
-// A row a view: render, photo and error map, with the view's name and scores below. At most 12 views, evenly
-// chosen among those of `which`, whose scores are in the evaluation.
+// One row per view: render, photo and error map, with the view's name and scores below. Shows at most 12
+// views, evenly chosen from `which`, whose scores are in `evaluation`.
 Image contact_sheet(Backend& backend, const DeviceGaussians& gaussians, const std::vector<SceneView>& views,
                     std::span<const std::size_t> which, const Evaluation& evaluation, PhotoCache& photos,
                     const RenderOptions& options);

@@ -14,9 +14,9 @@ Image plain(float value) {
 
 float brightness(const Image& image) { return image.values[0] + image.values[1] + image.values[2]; }
 
-TEST(ErrorMap, IsBlackWhereEqualAndWhiteFromAQuarterOn) {
+TEST(ErrorMap, IsBlackWhereEqualAndWhiteFromADifferenceOfAQuarter) {
   EXPECT_EQ(error_map(plain(0.3f), plain(0.3f)).values, plain(0).values);
-  EXPECT_EQ(error_map(plain(1), plain(3)).values, plain(0).values) << "clamped";
+  EXPECT_EQ(error_map(plain(1), plain(3)).values, plain(0).values) << "values are clamped";
   EXPECT_EQ(error_map(plain(0.5f), plain(0.25f)).values, plain(1).values);
   EXPECT_EQ(error_map(plain(0), plain(1)).values, plain(1).values);
 }
@@ -27,7 +27,7 @@ TEST(ErrorMap, IsBrighterWhereTheErrorIsLarger) {
               brightness(error_map(plain(0), plain(error + 0.01f))));
 }
 
-TEST(ErrorMap, IsBlackWherePixelsDoNotCount) {
+TEST(ErrorMap, IsBlackWhereTheWeightIsZero) {
   const std::vector<std::uint8_t> none = {0};
   EXPECT_EQ(error_map(plain(0), plain(1), none).values, plain(0).values);
 }
@@ -55,25 +55,25 @@ class ContactSheet : public testing::Test {
   std::unique_ptr<Backend> backend_ = make_backend("cpu");
 };
 
-TEST_F(ContactSheet, HasARowAView) {
+TEST_F(ContactSheet, HasOneRowPerView) {
   const int head = sheet(0, 40, 30).height_px, row = sheet(1, 40, 30).height_px - head;
   EXPECT_GT(row, 240);
   EXPECT_EQ(sheet(3, 40, 30).height_px, head + 3 * row);
   EXPECT_EQ(sheet(12, 40, 30).height_px, head + 12 * row);
-  EXPECT_EQ(sheet(30, 40, 30).height_px, head + 12 * row) << "no more than twelve";
+  EXPECT_EQ(sheet(30, 40, 30).height_px, head + 12 * row) << "at most twelve rows";
 }
 
-TEST_F(ContactSheet, ShowsAllSizesAlike) {
+TEST_F(ContactSheet, ScalesImagesToTheSameSize) {
   EXPECT_EQ(sheet(1, 40, 30).width_px, sheet(1, 640, 480).width_px);
-  EXPECT_LT(sheet(1, 30, 40).width_px, sheet(1, 40, 30).width_px) << "upright ones are narrower";
+  EXPECT_LT(sheet(1, 30, 40).width_px, sheet(1, 40, 30).width_px) << "portrait images are narrower";
 }
 
-TEST_F(ContactSheet, HoldsRenderPhotoAndError) {
+TEST_F(ContactSheet, ShowsRenderPhotoAndError) {
   const Image image = sheet(1, 40, 30);
   const int y = image.height_px / 2, third = image.width_px / 3;
-  EXPECT_EQ(image.at(third / 2, y, 1), 0) << "the render of nothing";
+  EXPECT_EQ(image.at(third / 2, y, 1), 0) << "the render is empty";
   EXPECT_EQ(image.at(third + third / 2, y, 1), 128.0f / 255);
-  EXPECT_EQ(image.at(2 * third + third / 2, y, 1), 1) << "a large error";
+  EXPECT_EQ(image.at(2 * third + third / 2, y, 1), 1) << "the error is large";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How well a model shows views that were photographed.
+// Measures how well a model reproduces photographed views.
 #include <functional>
 #include <span>
 #include <string>
@@ -14,27 +14,26 @@
 namespace stipple {
 
 struct ViewScore {
-  std::string name;  // the view's
-  double psnr = 0;   // dB; infinite where every pixel is right
+  std::string name;  // of the view
+  double psnr = 0;   // in dB; infinite if every pixel matches
   double ssim = 0;
 };
 
 struct Evaluation {
-  double psnr = 0, ssim = 0;  // means over the views; not a number when there are none
+  double psnr = 0, ssim = 0;  // means over the views; NaN if there are none
   std::vector<ViewScore> views;
 };
 
 using EvaluationProgress = std::function<void(std::size_t done)>;
 
-// A photo's colours, 0 to 1, in 3 channels.
+// A photo's colours, scaled to 0 .. 1, in 3 channels.
 Image image_of(const Photo& photo);
 
-// Pixels count by the photo's weights (image/image.h, image/ssim.h).
+// Pixels are weighted by the photo's weights (image/image.h, image/ssim.h).
 ViewScore score(const std::string& name, const Image& render, const Photo& photo);
 
-// Scores of the views whose indices are in `which`, in that order. A photo in which no pixel counts has
-// scores that are no numbers; the means leave it out. The photos are prefetched, which ends an order given
-// before.
+// Scores the views whose indices are in `which`, in that order. A photo in which no pixel counts has NaN as
+// scores and is left out of the means. Calls photos.prefetch(), which replaces any earlier order.
 Evaluation evaluate(Backend& backend, const DeviceGaussians& gaussians, const std::vector<SceneView>& views,
                     std::span<const std::size_t> which, PhotoCache& photos, const RenderOptions& options,
                     const EvaluationProgress& progress = {});

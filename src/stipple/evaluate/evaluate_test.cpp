@@ -40,7 +40,7 @@ Photo photo_of(const Image& image) {
 
 Photo plain_photo(std::uint8_t value) { return {24, 16, std::vector<std::uint8_t>(24 * 16 * 3, value), {}}; }
 
-TEST(Evaluate, ScoreIsOfThePhotoScaledToOne) {
+TEST(Evaluate, ScoresThePhotoScaledToOne) {
   Image half(24, 16, 3);
   std::fill(half.values.begin(), half.values.end(), 0.5f);
   const ViewScore s = score("a", half, plain_photo(255));
@@ -61,7 +61,7 @@ TEST(Evaluate, MaskedPixelsDoNotCount) {
 
 class EvaluateViews : public testing::Test {
  protected:
-  // Views: the render itself, black, and one that is masked out.
+  // The photos: the render itself, a black one, and a black one that is fully masked.
   Photo load(const SceneView& view) const {
     if (view.name == "itself") return itself_;
     Photo photo = plain_photo(0);
@@ -88,26 +88,26 @@ class EvaluateViews : public testing::Test {
   std::vector<std::size_t> done_;
 };
 
-TEST_F(EvaluateViews, MeansAreOverTheViewsAskedFor) {
+TEST_F(EvaluateViews, MeansAreOverTheRequestedViews) {
   const Evaluation e = run({1, 0});
   ASSERT_EQ(e.views.size(), 2u);
   EXPECT_EQ(e.views[0].name, "black");
   EXPECT_EQ(e.views[1].name, "itself");
-  EXPECT_GT(e.views[1].psnr, 50) << "only the rounding of the photo is left";
+  EXPECT_GT(e.views[1].psnr, 50) << "they differ only by the rounding of the photo";
   EXPECT_LT(e.views[0].psnr, 20);
   EXPECT_DOUBLE_EQ(e.psnr, (e.views[0].psnr + e.views[1].psnr) / 2);
   EXPECT_DOUBLE_EQ(e.ssim, (e.views[0].ssim + e.views[1].ssim) / 2);
   EXPECT_EQ(done_, (std::vector<std::size_t>{1, 2}));
 }
 
-TEST_F(EvaluateViews, AViewWithoutPixelsIsLeftOutOfTheMeans) {
+TEST_F(EvaluateViews, FullyMaskedViewIsLeftOutOfTheMeans) {
   const Evaluation e = run({2, 0});
   EXPECT_TRUE(std::isnan(e.views[0].psnr));
   EXPECT_EQ(e.psnr, e.views[1].psnr);
   EXPECT_EQ(e.ssim, e.views[1].ssim);
 }
 
-TEST_F(EvaluateViews, NoViewsHaveNoMeans) {
+TEST_F(EvaluateViews, MeansOfNoViewsAreNaN) {
   EXPECT_TRUE(std::isnan(run({}).psnr));
   EXPECT_TRUE(done_.empty());
 }

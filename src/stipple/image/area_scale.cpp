@@ -17,15 +17,15 @@ namespace stipple {
 
 namespace {
 
-struct Share {  // of an old pixel in a new one
+struct Share {  // overlap of an old pixel with a new one
   int index;
   float length;
 };
 
-// The old pixels under every new one along an axis.
+// The old pixels that overlap each new pixel along one axis.
 struct Axis {
   std::vector<Share> shares;
-  std::vector<std::size_t> begin;  // of each new pixel's shares; one more for the end
+  std::vector<std::size_t> begin;  // of each new pixel's shares, plus one entry for the end
   double total = 0;                // length of a new pixel
 
   std::span<const Share> of(std::size_t i) const {
@@ -33,12 +33,12 @@ struct Axis {
   }
 };
 
-// Lengths are whole numbers as small as can be. Floats hold their sums over 8-bit values exactly as long as a
-// side has no more than 65 000 pixels.
-Axis make_axis(int picture_px, int shrunk_by, int new_px) {
+// Lengths are integers without a common divisor, so that float sums of 8-bit values weighted by them are
+// exact for sides of up to 65 000 pixels.
+Axis make_axis(int original_px, int shrunk_by, int new_px) {
   const std::int64_t old_pixel = std::int64_t{shrunk_by} * new_px;
-  const std::int64_t unit = std::gcd(old_pixel, std::int64_t{picture_px});
-  const std::int64_t new_pixel = picture_px / unit;
+  const std::int64_t unit = std::gcd(old_pixel, std::int64_t{original_px});
+  const std::int64_t new_pixel = original_px / unit;
   Axis axis;
   axis.total = static_cast<double>(new_pixel);
   for (std::int64_t i = 0; i < new_px; ++i) {
@@ -52,7 +52,7 @@ Axis make_axis(int picture_px, int shrunk_by, int new_px) {
   return axis;
 }
 
-// A pixel that is hidden still counts a little, so that there is a colour where all are.
+// A hidden pixel still counts a little, so that an area keeps its colour even if all its pixels are hidden.
 constexpr int kLeastCount = 1;
 
 template <int kChannels>
@@ -68,8 +68,8 @@ void add_row(const std::uint8_t* from, std::size_t width, float length, float* s
   }
 }
 
-// Divides whole numbers and rounds to the nearest, halves up. Multiplying by the inverse is several times
-// faster than dividing; a quarter more keeps what that rounds away from the borders between results.
+// Divides integers and rounds to nearest, halves up. Multiplying by the inverse is several times faster than
+// dividing; adding another quarter keeps its rounding error from changing the result.
 struct Divisor {
   double offset, inverse;
 
@@ -92,7 +92,7 @@ void write_pixel(const std::array<double, kChannels>& sum, double area, const Di
   }
 }
 
-// Sums down the columns first, where the loop is long and simple.
+// Sums down the columns first, because that loop is long and simple.
 template <int kChannels>
 void scale_row(const ByteImage& image, const Axis& across, std::span<const Share> rows, double area,
                std::vector<float>& sums, std::uint8_t* to) {
@@ -129,15 +129,15 @@ void scale(const ByteImage& image, const Axis& across, const Axis& down, ByteIma
 
 }  // namespace
 
-ByteImage area_scaled(ByteImage image, const Extent& picture, int width_px, int height_px) {
+ByteImage area_scaled(ByteImage image, const Extent& original, int width_px, int height_px) {
   assert(width_px >= 1 && height_px >= 1 && image.channel_count != 2);
   const bool same_size = image.width_px == width_px && image.height_px == height_px;
-  const bool whole = picture.width_px == image.width_px * picture.shrunk_by &&
-                     picture.height_px == image.height_px * picture.shrunk_by;
+  const bool whole = original.width_px == image.width_px * original.shrunk_by &&
+                     original.height_px == image.height_px * original.shrunk_by;
   if (same_size && whole) return image;
 
-  const Axis across = make_axis(picture.width_px, picture.shrunk_by, width_px);
-  const Axis down = make_axis(picture.height_px, picture.shrunk_by, height_px);
+  const Axis across = make_axis(original.width_px, original.shrunk_by, width_px);
+  const Axis down = make_axis(original.height_px, original.shrunk_by, height_px);
   ByteImage scaled(width_px, height_px, image.channel_count);
   if (image.channel_count == 1) scale<1>(image, across, down, scaled);
   if (image.channel_count == 3) scale<3>(image, across, down, scaled);

@@ -26,12 +26,12 @@ ByteImage random_image(int width, int height, int channels) {
   return image;
 }
 
-TEST(AreaScale, LeavesTheSameSizeAlone) {
+TEST(AreaScale, ReturnsImagesOfTheSameSizeUnchanged) {
   const ByteImage image = random_image(7, 5, 3);
   EXPECT_EQ(area_scaled(image, 7, 5).values, image.values);
 }
 
-TEST(AreaScale, IsTheRoundedMeanForWholeFactors) {
+TEST(AreaScale, IsTheRoundedMeanForIntegerFactors) {
   for (const int factor : {2, 3, 4, 5, 6, 7, 12}) {
     const ByteImage image = random_image(5 * factor, 3 * factor, 3);
     const ByteImage small = area_scaled(image, 5, 3);
@@ -53,13 +53,13 @@ TEST(AreaScale, RoundsHalvesUp) {
   EXPECT_EQ(area_scaled(filled(2, 1, 1, {254, 255}), 1, 1).values[0], 255);
 }
 
-TEST(AreaScale, AveragesPartsOfPixels) {
+TEST(AreaScale, AveragesFractionsOfPixels) {
   // Each new pixel covers one and a half old ones.
   EXPECT_EQ(area_scaled(filled(3, 1, 1, {30, 60, 90}), 2, 1).values, (std::vector<std::uint8_t>{40, 80}));
   EXPECT_EQ(area_scaled(filled(1, 3, 1, {30, 60, 90}), 1, 2).values, (std::vector<std::uint8_t>{40, 80}));
 }
 
-TEST(AreaScale, KeepsTheMean) {
+TEST(AreaScale, PreservesTheMean) {
   const ByteImage image = random_image(137, 91, 1);
   const auto mean = [](const ByteImage& of) {
     double sum = 0;
@@ -71,7 +71,7 @@ TEST(AreaScale, KeepsTheMean) {
   }
 }
 
-TEST(AreaScale, AgreesWithValues) {
+TEST(AreaScale, AgreesWithFloatImages) {
   Image values(151, 97, 3);
   const ByteImage bytes = random_image(151, 97, 3);
   for (std::size_t i = 0; i < values.values.size(); ++i) values.values[i] = bytes.values[i] / 255.0f;
@@ -82,21 +82,21 @@ TEST(AreaScale, AgreesWithValues) {
   }
 }
 
-TEST(AreaScale, EnlargesToo) {
+TEST(AreaScale, CanEnlarge) {
   EXPECT_EQ(area_scaled(filled(2, 1, 1, {10, 20}), 4, 2).values,
             (std::vector<std::uint8_t>{10, 10, 20, 20, 10, 10, 20, 20}));
   EXPECT_EQ(area_scaled(random_image(10, 10, 3), 11, 10).width_px, 11);
 }
 
-TEST(AreaScale, APictureMayEndWithinItsLastPixel) {
-  // Five pixels shrunk by 4: the second pixel is three quarters beyond the picture's end.
-  const Extent picture{.width_px = 5, .height_px = 4, .shrunk_by = 4};
-  EXPECT_EQ(area_scaled(filled(2, 1, 1, {100, 200}), picture, 1, 1).values[0], 120);
-  EXPECT_EQ(area_scaled(filled(2, 1, 1, {100, 200}), picture, 5, 1).values,
+TEST(AreaScale, OriginalMayEndWithinTheLastPixel) {
+  // Five pixels shrunk by 4: three quarters of the second pixel lie beyond the end of the original.
+  const Extent original{.width_px = 5, .height_px = 4, .shrunk_by = 4};
+  EXPECT_EQ(area_scaled(filled(2, 1, 1, {100, 200}), original, 1, 1).values[0], 120);
+  EXPECT_EQ(area_scaled(filled(2, 1, 1, {100, 200}), original, 5, 1).values,
             (std::vector<std::uint8_t>{100, 100, 100, 100, 200}));
 }
 
-TEST(AreaScale, ColoursCountByTheirWeight) {
+TEST(AreaScale, WeightsColoursByTheFourthChannel) {
   const ByteImage image = filled(2, 1, 4, {200, 0, 0, 0, 0, 100, 0, 255});
   EXPECT_EQ(area_scaled(image, 1, 1).values, (std::vector<std::uint8_t>{1, 100, 0, 128}));
   const ByteImage hidden = filled(2, 1, 4, {200, 0, 0, 0, 100, 0, 0, 0});  // keeps its colour
@@ -105,7 +105,7 @@ TEST(AreaScale, ColoursCountByTheirWeight) {
   EXPECT_EQ(area_scaled(all, 1, 1).values, (std::vector<std::uint8_t>{150, 0, 7, 255}));
 }
 
-TEST(AreaScale, IsTheSameForAnyNumberOfThreads) {
+TEST(AreaScale, DoesNotDependOnTheNumberOfThreads) {
   for (const int channels : {1, 3, 4}) {
     const ByteImage image = random_image(211, 173, channels);
     ByteImage one, two;

@@ -6,7 +6,7 @@
 
 namespace stipple {
 
-// An Image of 8 bits a channel, 0 black to 255 white, as files have it; laid out alike.
+// An image with 8 bits per channel, 0 (black) to 255 (white), as stored in files. Laid out like Image.
 struct ByteImage {
   int width_px = 0;
   int height_px = 0;

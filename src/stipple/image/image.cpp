@@ -14,13 +14,13 @@ namespace {
 
 bool has_alpha(const Image& image) { return image.channel_count == 2 || image.channel_count == 4; }
 
-// Scales a side so that the longest becomes max_side_px.
+// The length of a side after scaling the longest side to max_side_px.
 int shrunk(int side_px, int longest_px, int max_side_px) {
   const double side = static_cast<double>(side_px) * max_side_px / longest_px;
   return std::max(1, static_cast<int>(std::lround(side)));
 }
 
-// Calls f(old index, part of the new pixel it covers) for the old pixels under a new one, along one axis.
+// Calls f(old index, fraction of the new pixel it covers) for each old pixel under a new one, along one axis.
 template <class F>
 void for_each_part(int new_index, int old_size, int new_size, F f) {
   const std::int64_t begin = std::int64_t{new_index} * old_size;
@@ -28,7 +28,7 @@ void for_each_part(int new_index, int old_size, int new_size, F f) {
                    [&](int index, std::int64_t length) { f(index, static_cast<double>(length) / old_size); });
 }
 
-// The averages of one new row down the columns: the sum over the old rows under it, with colours times alpha.
+// Averages the old rows under one new row, column by column. Colours are premultiplied by alpha.
 void average_rows(const Image& image, int new_y, int new_height, std::vector<double>& sums) {
   const int channels = image.channel_count;
   std::fill(sums.begin(), sums.end(), 0.0);
@@ -78,7 +78,7 @@ Image shrink_to(const Image& image, int max_side_px) {
         for (int c = 0; c < channels; ++c)
           sum[c] += weight * row[static_cast<std::size_t>(from_x) * channels + c];
       });
-      // Colours count by their alpha, so that what hides under transparent pixels does not bleed out.
+      // Colours are weighted by alpha, so that the colours of transparent pixels do not bleed out.
       const double alpha = has_alpha(image) ? sum[channels - 1] : 1.0;
       for (int c = 0; c < channels; ++c) {
         const bool is_alpha = has_alpha(image) && c == channels - 1;

@@ -11,7 +11,7 @@
 namespace stipple {
 
 // Rows top to bottom, pixels left to right, channels interleaved: values[(y * width + x) * channels + c].
-// Colours are as a display takes them (sRGB-encoded), 0 black to 1 white; renders may leave that range.
+// Colours are sRGB-encoded, from 0 (black) to 1 (white); rendered images may exceed that range.
 struct Image {
   int width_px = 0;
   int height_px = 0;
@@ -36,15 +36,15 @@ struct Image {
   }
 };
 
-// RGB of any image: grey is repeated; alpha lets the background show through.
+// Converts any image to RGB: grey is repeated, and alpha lets the background show through.
 Image to_rgb(const Image& image, Vec3f background = {0, 0, 0});
 
-// Shrinks so that neither side is longer than max_side_px, averaging over each new pixel's area; an image
-// that is small enough comes back as it is.
+// Shrinks so that neither side is longer than max_side_px, averaging over each new pixel's area. An image
+// that is small enough is returned unchanged.
 Image shrink_to(const Image& image, int max_side_px);
 
-// Peak signal-to-noise ratio in dB of values clamped to [0, 1]; infinite when they are equal. A pixel counts
-// by its weight, in any unit; no weights: all alike. Not a number when no pixel counts.
+// Peak signal-to-noise ratio, in dB, of values clamped to [0, 1]; infinite if they are equal. Pixels count in
+// proportion to their weights, or equally if there are none. NaN if all weights are 0.
 double psnr(const Image& a, const Image& b, std::span<const std::uint8_t> weight = {});
 
 }  // namespace stipple

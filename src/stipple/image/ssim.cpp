@@ -39,7 +39,7 @@ Image clamped_with_margin(const Image& image, int margin_px) {
   return out;
 }
 
-// Similarities of the windows whose top row is y, in two passes: means down each column, then across.
+// SSIM of all windows with the same top row. Means are computed in two passes: down the columns, then across.
 class WindowRow {
  public:
   WindowRow(const Image& a, const Image& b)
@@ -96,7 +96,7 @@ double ssim(const Image& a, const Image& b, std::span<const std::uint8_t> weight
   const int margin = std::min(a.width_px, a.height_px) < kTaps ? kRadius : 0;
   const Image x = clamped_with_margin(a, margin), y = clamped_with_margin(b, margin);
 
-  // Rows are summed each on their own, then in order: how they were shared among threads leaves no trace.
+  // Each row has its own sum, and these are added in order, so that threads do not affect the result.
   std::vector<Sum> rows(static_cast<std::size_t>(x.height_px - (kTaps - 1)));
   const std::size_t to_center = static_cast<std::size_t>(kRadius - margin);
   parallel_ranges(rows.size(), 8, [&](std::size_t begin, std::size_t end) {

@@ -7,10 +7,10 @@
 
 namespace stipple {
 
-// Structural similarity (math/similarity.glsl) of values clamped to [0, 1], the mean over channels and over
-// the windows that lie wholly inside; in a picture smaller than a window, over all of them, with black around
-// it. A window counts by the weight at its centre, in any unit; no weights: all alike. Not a number when none
-// counts. The same bits for any number of threads.
+// Mean structural similarity (math/similarity.glsl) of values clamped to [0, 1], over all channels and all
+// windows that lie inside the image. An image smaller than a window is padded with black and has one window
+// per pixel. Windows count in proportion to the weights at their centres, or equally if there are none. NaN
+// if all these weights are 0. The result is bit-identical for any number of threads.
 double ssim(const Image& a, const Image& b, std::span<const std::uint8_t> weight = {});
 
 }  // namespace stipple

@@ -18,13 +18,13 @@ Image random_image(int width, int height, int channels, unsigned seed) {
   return image;
 }
 
-Image plain(int width, int height, float value) {
+Image uniform_image(int width, int height, float value) {
   Image image(width, height, 1);
   std::fill(image.values.begin(), image.values.end(), value);
   return image;
 }
 
-// The textbook's double sum around one pixel, with the variances taken about the means. Black is outside.
+// The textbook's double sum around one pixel, with variances about the means. Pixels outside are black.
 double direct_ssim(const Image& a, const Image& b, int x, int y, int c) {
   const auto value = [&](const Image& image, int at_x, int at_y) {
     const bool inside = 0 <= at_x && at_x < image.width_px && 0 <= at_y && at_y < image.height_px;
@@ -48,7 +48,7 @@ double direct_ssim(const Image& a, const Image& b, int x, int y, int c) {
   return (2 * ma * mb + 1e-4) * (2 * covariance + 9e-4) / ((ma * ma + mb * mb + 1e-4) * (va + vb + 9e-4));
 }
 
-// The mean of direct_ssim over pixels at least `margin` from the edge.
+// The mean of direct_ssim over all pixels at least `margin` from the edge.
 double direct_mean(const Image& a, const Image& b, int margin, const std::vector<std::uint8_t>& weight = {}) {
   double sum = 0, count = 0;
   for (int y = margin; y < a.height_px - margin; ++y)
@@ -61,7 +61,7 @@ double direct_mean(const Image& a, const Image& b, int margin, const std::vector
   return sum / count;
 }
 
-TEST(Ssim, IsTheDirectSumOverWindowsInside) {
+TEST(Ssim, EqualsTheDirectSumOverInteriorWindows) {
   for (const int channels : {1, 3}) {
     const Image a = random_image(23, 17, channels, 1), b = random_image(23, 17, channels, 2);
     EXPECT_NEAR(ssim(a, b), direct_mean(a, b, 5), 1e-9);
@@ -70,14 +70,14 @@ TEST(Ssim, IsTheDirectSumOverWindowsInside) {
   EXPECT_NEAR(ssim(a, b), direct_mean(a, b, 5), 1e-9) << "one window";
 }
 
-TEST(Ssim, SmallPicturesHaveBlackAround) {
+TEST(Ssim, PadsSmallImagesWithBlack) {
   for (const auto& [width, height] : {std::pair(10, 30), {30, 10}, {1, 1}, {4, 3}}) {
     const Image a = random_image(width, height, 3, 1), b = random_image(width, height, 3, 2);
     EXPECT_NEAR(ssim(a, b), direct_mean(a, b, 0), 1e-9) << width << " x " << height;
   }
 }
 
-TEST(Ssim, WindowsCountByTheWeightAtTheirCentre) {
+TEST(Ssim, WeightsWindowsByTheirCentre) {
   for (const int size : {20, 9}) {
     const Image a = random_image(size, size, 3, 1), b = random_image(size, size, 3, 2);
     std::vector<std::uint8_t> weight(a.pixel_count());
@@ -86,24 +86,24 @@ TEST(Ssim, WindowsCountByTheWeightAtTheirCentre) {
   }
 }
 
-TEST(Ssim, NothingThatCountsIsNoNumber) {
+TEST(Ssim, IsNanIfAllWeightsAreZero) {
   const Image a = random_image(20, 20, 3, 1);
   EXPECT_TRUE(std::isnan(ssim(a, a, std::vector<std::uint8_t>(400, 0))));
 }
 
-TEST(Ssim, OfItselfIsOne) {
+TEST(Ssim, OfAnImageWithItselfIsOne) {
   const Image a = random_image(40, 30, 3, 1);
   EXPECT_NEAR(ssim(a, a), 1, 1e-12);
-  EXPECT_NEAR(ssim(plain(40, 30, 1), plain(40, 30, 7)), 1, 1e-12) << "clamped";
+  EXPECT_NEAR(ssim(uniform_image(40, 30, 1), uniform_image(40, 30, 7)), 1, 1e-12) << "clamped";
 }
 
-TEST(Ssim, OfPlainPicturesIsTheLuminanceTerm) {
-  EXPECT_NEAR(ssim(plain(16, 16, 0), plain(16, 16, 1)), 1e-4 / (1 + 1e-4), 1e-9);
+TEST(Ssim, OfUniformImagesIsTheLuminanceTerm) {
+  EXPECT_NEAR(ssim(uniform_image(16, 16, 0), uniform_image(16, 16, 1)), 1e-4 / (1 + 1e-4), 1e-9);
   const double expected = (2 * 0.25 * 0.75 + 1e-4) / (0.25 * 0.25 + 0.75 * 0.75 + 1e-4);
-  EXPECT_NEAR(ssim(plain(16, 16, 0.25f), plain(16, 16, 0.75f)), expected, 1e-9);
+  EXPECT_NEAR(ssim(uniform_image(16, 16, 0.25f), uniform_image(16, 16, 0.75f)), expected, 1e-9);
 }
 
-TEST(Ssim, SameBitsForAnyNumberOfThreads) {
+TEST(Ssim, DoesNotDependOnTheNumberOfThreads) {
   const Image a = random_image(101, 97, 3, 1), b = random_image(101, 97, 3, 2);
   const double expected = ssim(a, b);
   for (const int threads : {1, 2, 5})

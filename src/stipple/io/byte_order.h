@@ -8,8 +8,8 @@
 
 namespace stipple {
 
-// The number whose bytes begin at `from`, which need not be aligned; `swap` when they are in the other order
-// than this machine's. All bits are kept, a NaN's too.
+// Reads the number whose bytes start at `from`, which need not be aligned. `swap` is for numbers that are not
+// in native byte order. All bits are preserved, including those of a NaN.
 template <class T>
 T load_number(const std::byte* from, bool swap) {
   std::array<std::byte, sizeof(T)> bytes;

@@ -21,13 +21,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 20;  // a camera takes some hundred
+constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 20;  // a camera takes a few hundred bytes
 constexpr int kMaxSidePx = 65536;
-constexpr double kRotationTolerance = 1e-3;  // what a few printed digits lose
+constexpr double kRotationTolerance = 1e-3;  // allows for matrices printed with few digits
 
 using Rows = std::array<std::array<double, 4>, 3>;  // [R | t]
 
-// The fields of one file, each read with its own complaint.
+// Reads and checks the fields of one file; errors name the field.
 class Fields {
  public:
   Fields(const json& object, const std::string& file_name) : object_(object), file_name_(file_name) {
@@ -81,7 +81,7 @@ class Fields {
     return value.is_number() ? static_cast<float>(value.get<double>()) : NAN;
   }
 
-  // The numbers of a matrix row by row, given as rows or as one list.
+  // Returns the entries of a matrix, given as a list of rows or as a flat list, in row-major order.
   std::vector<double> flatten(const char* field) const {
     const json& value = find(field);
     const bool is_list = value.is_array() && !value.empty();
@@ -92,7 +92,7 @@ class Fields {
 
     std::vector<double> numbers;
     const auto add = [&](const json& entry) {
-      if (!std::isfinite(to_float(entry))) fail(field, "must hold finite numbers only");
+      if (!std::isfinite(to_float(entry))) fail(field, "must hold only finite numbers");
       numbers.push_back(entry.get<double>());
     };
     for (const json& entry : value) {
@@ -139,15 +139,15 @@ class Fields {
 
 json parse_json(InputFile& file) {
   if (file.remaining_bytes() > kMaxFileBytes) {
-    throw Error(fmt::format("{}: too large for a camera file", file.name()));
+    throw Error(fmt::format("{}: a camera file must not be larger than 1 MiB", file.name()));
   }
   const std::span<const std::byte> bytes = file.take_rest();
   const char* text = reinterpret_cast<const char*>(bytes.data());
   try {
     return json::parse(text, text + bytes.size());
   } catch (const json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ...": the place is what a reader
-    // needs.
+    // The message reads "[json.exception.parse_error.101] parse error at line 1, column 2: ..."; users do not
+    // need the part in brackets.
     const std::string_view what = error.what();
     const std::size_t begin = what.find("] ");
     throw Error(fmt::format("{}: {}", file.name(), begin == what.npos ? what : what.substr(begin + 2)));
@@ -180,8 +180,8 @@ Camera load_camera(const std::filesystem::path& path) {
 }
 
 void save_camera(const Camera& camera, const std::filesystem::path& path) {
-  if (!is_finite(camera)) {  // JSON has no word for it
-    throw Error(fmt::format("cannot write {}: the camera holds a number that is not finite", path.string()));
+  if (!is_finite(camera)) {  // JSON cannot represent NaN and infinity
+    throw Error(fmt::format("cannot write {}: the camera has a value that is not finite", path.string()));
   }
   const Mat3f& rotation = camera.camera_from_world.rotation;
   const auto row_text = [&](int row) {

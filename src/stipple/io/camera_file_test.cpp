@@ -20,7 +20,7 @@ Camera load_text(std::string_view text) {
   return load_camera(folder.write("camera.json", text));
 }
 
-// The complaint without the file's name.
+// Returns the error message without the path.
 std::string complaint(std::string_view text) {
   TestFolder folder;
   const std::filesystem::path path = folder.write("camera.json", text);
@@ -30,7 +30,7 @@ std::string complaint(std::string_view text) {
   return message.substr(std::min(prefix.size(), message.size()));
 }
 
-TEST(CameraFile, ReadsEveryForm) {
+TEST(CameraFile, ReadsEveryMatrixForm) {
   const char* const forms[] = {
       "[[0, -1, 0, 4], [1, 0, 0, 5], [0, 0, 1, 6]]",
       "[[0, -1, 0, 4], [1, 0, 0, 5], [0, 0, 1, 6], [0, 0, 0, 1]]",
@@ -50,7 +50,7 @@ TEST(CameraFile, ReadsEveryForm) {
   }
 }
 
-TEST(CameraFile, ReadsThePrincipalPoint) {
+TEST(CameraFile, ReadsPrincipalPoint) {
   const Camera camera = load_text(camera_json(kPose, R"("fx": 1, "fy": 2, "cx": -3.25, "cy": 0)"));
   EXPECT_EQ(camera.center_px, Vec2f(-3.25f, 0));
   EXPECT_EQ(load_text(camera_json(kPose, R"("fx": 1, "fy": 2, "cy": 7)")).center_px, Vec2f(320, 7));
@@ -91,7 +91,7 @@ TEST(CameraFile, WritesNestedRows) {
             "    [0, 0, 1, 6]\n  ]\n}\n");
 }
 
-TEST(CameraFile, NamesTheField) {
+TEST(CameraFile, ErrorsNameTheField) {
   EXPECT_EQ(complaint("{}"), "\"width\" is missing");
   EXPECT_EQ(complaint("[1, 2]"), "a JSON object is expected");
   EXPECT_EQ(complaint(camera_json(kPose, "\"fy\": 1")), "\"fx\" is missing");
@@ -108,7 +108,7 @@ TEST(CameraFile, NamesTheField) {
             "\"height\" must be a whole number from 1 to 65536");
 }
 
-TEST(CameraFile, ChecksThePose) {
+TEST(CameraFile, RejectsInvalidPoses) {
   const auto pose = [](std::string_view value) {
     return complaint(camera_json("\"camera_from_world\": " + std::string(value)));
   };
@@ -120,11 +120,11 @@ TEST(CameraFile, ChecksThePose) {
     EXPECT_EQ(pose(bad), "\"camera_from_world\" must be 3x4 or 4x4") << bad;
   }
   EXPECT_EQ(pose("[1, 0, 0, null, 0, 1, 0, 0, 0, 0, 1, 0]"),
-            "\"camera_from_world\" must hold finite numbers only");
+            "\"camera_from_world\" must hold only finite numbers");
   EXPECT_EQ(pose("[1, 0, 0, 0, [0, 1, 0, 0], [0, 0, 1, 0], 0, 0, 0, 0, 0, 0]"),
-            "\"camera_from_world\" must hold finite numbers only");
+            "\"camera_from_world\" must hold only finite numbers");
   EXPECT_EQ(pose("[1, 0, 0, 1e39, 0, 1, 0, 0, 0, 0, 1, 0]"),
-            "\"camera_from_world\" must hold finite numbers only");
+            "\"camera_from_world\" must hold only finite numbers");
   EXPECT_EQ(pose("[1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1]"),
             "\"camera_from_world\" must have 0 0 0 1 as its last row");
   EXPECT_EQ(pose("[1.01, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0]"),
@@ -134,23 +134,23 @@ TEST(CameraFile, ChecksThePose) {
   EXPECT_NO_THROW(load_text(camera_json("\"camera_from_world\": [1.0004, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0]")));
 }
 
-TEST(CameraFile, NamesThePlaceOfASyntaxError) {
+TEST(CameraFile, ReportsPositionOfSyntaxError) {
   const std::string message = complaint("{\n  \"width\": 640,\n  \"height\" ; 480\n}");
   EXPECT_TRUE(message.starts_with("parse error at line 3, column 12:")) << message;
   EXPECT_NE(complaint(""), "");
   EXPECT_NE(complaint("{\"width\": 1e999}"), "");
   EXPECT_NE(complaint("{\"width\": \"\xff\"}"), "");
-  EXPECT_EQ(complaint(std::string(2 << 20, ' ')), "too large for a camera file");
+  EXPECT_EQ(complaint(std::string(2 << 20, ' ')), "a camera file must not be larger than 1 MiB");
 }
 
-TEST(CameraFile, BrokenFilesAreErrors) {
+TEST(CameraFile, RejectsCorruptFiles) {
   TestFolder folder;
   const std::string whole = camera_json(kPose);
   expect_every_cut_fails(folder, "a.json", whole, load_camera);
   expect_flips_are_survived(folder, "a.json", whole, 2000, load_camera);
 }
 
-TEST(CameraFile, RefusesToWriteWhatItCannotRead) {
+TEST(CameraFile, ReportsFailedWrite) {
   TestFolder folder;
   Camera camera;
   camera.focal_px.x = std::numeric_limits<float>::quiet_NaN();

@@ -18,7 +18,7 @@ namespace stipple {
 
 InputFile::InputFile(const std::filesystem::path& path, std::size_t chunk_bytes)
     : name_(path.string()), chunk_bytes_(chunk_bytes) {
-  // Non-blocking, so that a pipe without a writer is refused below instead of waited for.
+  // Non-blocking, so that a pipe without a writer is rejected below instead of blocking here.
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) fail_with_errno("open");
   struct stat status {};
@@ -28,7 +28,7 @@ InputFile::InputFile(const std::filesystem::path& path, std::size_t chunk_bytes)
     return;
   }
   const int reason = errno;
-  ::close(descriptor_);  // a destructor does not run for an object that was never complete
+  ::close(descriptor_);  // the destructor does not run when a constructor throws
   errno = reason;
   if (!known) fail_with_errno("open");
   throw Error(fmt::format("cannot open {}: it is {}", name_,
@@ -66,7 +66,7 @@ void InputFile::skip(std::uint64_t count) {
   position_ += beyond;
 }
 
-// Makes the next `count` bytes available in the buffer, or all that are left.
+// Buffers the next `count` bytes, or all remaining bytes if there are fewer.
 void InputFile::fill(std::size_t count) {
   count = static_cast<std::size_t>(std::min<std::uint64_t>(count, remaining_bytes()));
   std::size_t available = end_ - begin_;
@@ -76,7 +76,7 @@ void InputFile::fill(std::size_t count) {
   end_ = available;
   const std::size_t chunk =
       static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes_, remaining_bytes()));
-  // Doubling, for a line that outgrows the buffer piece by piece.
+  // The buffer doubles, because take_line() extends it repeatedly while it looks for the end of a long line.
   if (buffer_.size() < count) buffer_.resize(std::max({count, chunk, available * 2}));
 
   while (end_ < count) {
@@ -84,12 +84,12 @@ void InputFile::fill(std::size_t count) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_with_errno("read");
     if (got == 0) {
-      size_bytes_ = position_ + end_;  // the file became shorter since it was opened
+      size_bytes_ = position_ + end_;  // the file has shrunk since it was opened
       return;
     }
     end_ += static_cast<std::size_t>(got);
   }
-  // Likewise longer: what was appended since is not part of what was promised.
+  // The file may also have grown: bytes appended since it was opened are not part of size_bytes_.
   end_ = static_cast<std::size_t>(std::min<std::uint64_t>(end_, remaining_bytes()));
 }
 

@@ -11,31 +11,34 @@
 
 namespace stipple {
 
-// A regular file read from front to back through a buffer. How much is left is known at any time, so that a
-// reader can check what a header claims before it allocates. What it hands out is valid until the next call.
+// A regular file read from front to back through a buffer. The number of remaining bytes is always known, so
+// a reader can check the claims of a header before it allocates memory. The spans and strings returned here
+// are valid until the next call.
 class InputFile {
  public:
-  // Reads this many bytes at a time: large enough to hide the call, or small to look at the start only.
+  // Reads `chunk_bytes` at a time: large chunks hide the cost of the system call, small ones suit a reader
+  // that needs only the start of the file.
   explicit InputFile(const std::filesystem::path& path, std::size_t chunk_bytes = std::size_t{1} << 20);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  const std::string& name() const { return name_; }  // the path as the caller gave it, for messages
+  const std::string& name() const { return name_; }  // the path as given by the caller, for error messages
   std::uint64_t remaining_bytes() const { return size_bytes_ - position_; }
 
-  // The next `count` bytes, or fewer where the file ends first.
+  // Returns the next `count` bytes, or fewer if the file ends first.
   std::span<const std::byte> take(std::size_t count) { return consume(peek(count).size()); }
   std::span<const std::byte> take_rest() { return take(static_cast<std::size_t>(remaining_bytes())); }
 
-  // The same, and the next call hands them out again.
+  // The same, but without consuming them.
   std::span<const std::byte> peek(std::size_t count) {
     if (end_ - begin_ < count) fill(count);
     return {buffer_.data() + begin_, end_ - begin_ < count ? end_ - begin_ : count};
   }
 
-  // The next line without its end, "\n" or "\r\n". None, and nothing is taken, when there is no line end
-  // within max_bytes: the file ends early if no more than that remain, else the line is too long.
+  // Returns the next line without its line ending, "\n" or "\r\n". If there is no line ending within
+  // max_bytes, returns nullopt and consumes nothing: the line is too long if more than max_bytes remain,
+  // otherwise the file is truncated.
   std::optional<std::string_view> take_line(std::size_t max_bytes);
 
   void skip(std::uint64_t count);  // at most remaining_bytes()
@@ -54,13 +57,13 @@ class InputFile {
   std::size_t chunk_bytes_;
   int descriptor_ = -1;
   std::uint64_t size_bytes_ = 0;
-  std::uint64_t position_ = 0;     // of the next byte to hand out
-  std::vector<std::byte> buffer_;  // [begin_, end_) was read and not yet handed out
+  std::uint64_t position_ = 0;     // of the next byte to return
+  std::vector<std::byte> buffer_;  // [begin_, end_) has been read but not yet consumed
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
 };
 
-// A piece of a file as it may stand in a message: short, on one line.
+// Makes part of a file fit for an error message: short, on one line, and printable ASCII.
 std::string printable(std::string_view text);
 
 }  // namespace stipple

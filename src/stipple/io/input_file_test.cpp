@@ -8,7 +8,7 @@
 namespace stipple {
 namespace {
 
-TEST(InputFile, NamesWhatIsInTheWay) {
+TEST(InputFile, ReportsWhyAFileCannotBeOpened) {
   TestFolder folder;
   const auto open = [](const std::filesystem::path& path) { return error_of([&] { InputFile file(path); }); };
   EXPECT_EQ(open("no/garden.ply"), "cannot open no/garden.ply: No such file or directory");
@@ -16,16 +16,16 @@ TEST(InputFile, NamesWhatIsInTheWay) {
   EXPECT_EQ(open("/dev/null"), "cannot open /dev/null: it is not a regular file");
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(open(folder / "pipe"),
-            "cannot open " + (folder / "pipe").string() + ": it is not a regular file");  // without waiting
+            "cannot open " + (folder / "pipe").string() + ": it is not a regular file");  // must not block
 }
 
-TEST(InputFile, TakesBytesAndLines) {
+TEST(InputFile, ReadsBytesAndLines) {
   TestFolder folder;
-  const std::string long_line(3'000'000, 'x');  // more than one buffer
+  const std::string long_line(3'000'000, 'x');  // longer than one chunk
   InputFile file(folder.write("a", "one\r\n\ntwo\n" + long_line + "\nabcdef"));
   EXPECT_EQ(file.take_line(100), "one");
   EXPECT_EQ(file.take_line(100), "");
-  EXPECT_EQ(file.take_line(3), std::nullopt);  // no room for the line end
+  EXPECT_EQ(file.take_line(3), std::nullopt);  // the line ending does not fit
   EXPECT_EQ(file.take_line(4), "two");
   EXPECT_EQ(file.take_line(1'000'000), std::nullopt);
   EXPECT_GT(file.remaining_bytes(), 1'000'000u);
@@ -41,7 +41,7 @@ TEST(InputFile, TakesBytesAndLines) {
   EXPECT_TRUE(file.take(1).empty());
 }
 
-TEST(InputFile, PeeksWithoutTaking) {
+TEST(InputFile, PeekDoesNotConsume) {
   TestFolder folder;
   InputFile file(folder.write("a", "abcdef"), 2);
   EXPECT_EQ(file.peek(3).size(), 3u);
@@ -51,7 +51,7 @@ TEST(InputFile, PeeksWithoutTaking) {
   EXPECT_EQ(file.peek(1)[0], std::byte{'b'});
 }
 
-TEST(InputFile, SkipsBeyondItsBuffer) {
+TEST(InputFile, SkipsBeyondTheBuffer) {
   TestFolder folder;
   std::string content(5'000'000, 'a');
   content[4'500'000] = 'b';
@@ -62,7 +62,7 @@ TEST(InputFile, SkipsBeyondItsBuffer) {
   EXPECT_EQ(file.take_rest().size(), 499'999u);
 }
 
-TEST(InputFile, AFileThatShrinksEndsEarly) {
+TEST(InputFile, StopsAtTheNewEndOfAShrunkFile) {
   TestFolder folder;
   InputFile file(folder.write("a", std::string(1000, 'x')));
   std::filesystem::resize_file(folder / "a", 300);

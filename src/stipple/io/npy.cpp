@@ -26,16 +26,16 @@ namespace stipple {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kAlignBytes = 64;                        // of the first value
-constexpr std::size_t kMaxHeaderBytes = std::size_t{1} << 16;  // ours has 118
+constexpr std::size_t kAlignBytes = 64;                        // alignment of the first value
+constexpr std::size_t kMaxHeaderBytes = std::size_t{1} << 16;  // save_npy() writes 118
 
 struct Header {
-  std::string type;  // such as "<f4": byte order, kind, bytes
+  std::string type;  // byte order, kind and size in bytes, such as "<f4"
   bool fortran_order = false;
   std::vector<std::uint64_t> shape;
 };
 
-// Reads the header, which is a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+// Parses the header, a Python dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, const std::string& file_name) : text_(text), file_name_(file_name) {}
@@ -48,7 +48,7 @@ class HeaderParser {
       const std::string key = string();
       expect(':');
       if (key == "descr") {
-        if (peek() == '[') fail("a structured type is not supported");
+        if (peek() == '[') fail("structured types are not supported");
         header.type = string();
         has_type = true;
       } else if (key == "fortran_order") {
@@ -58,9 +58,9 @@ class HeaderParser {
         header.shape = tuple();
         has_shape = true;
       } else {
-        fail("an unknown key in its dictionary");
+        fail("the dictionary has an unknown key");
       }
-      if (!accept(',') && peek() != '}') fail("a comma is missing in its dictionary");
+      if (!accept(',') && peek() != '}') fail("the dictionary lacks a comma");
     }
     if (!has_type || !has_order || !has_shape) fail("'descr', 'fortran_order' or 'shape' is missing");
     return header;
@@ -78,13 +78,13 @@ class HeaderParser {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) fail(fmt::format("'{}' is missing in its dictionary", c));
+    if (!accept(c)) fail(fmt::format("the dictionary lacks '{}'", c));
   }
   std::string string() {
     const char quote = peek();
-    if (quote != '\'' && quote != '"') fail("a string is missing in its dictionary");
+    if (quote != '\'' && quote != '"') fail("the dictionary lacks a string");
     const std::size_t end = text_.find(quote, 1);
-    if (end == std::string_view::npos) fail("a string in its dictionary does not end");
+    if (end == std::string_view::npos) fail("the dictionary has an unterminated string");
     std::string content(text_.substr(1, end - 1));
     text_.remove_prefix(end + 1);
     return content;
@@ -111,7 +111,7 @@ class HeaderParser {
     return sizes;
   }
   [[noreturn]] void fail(std::string_view reason) const {
-    throw Error(fmt::format("{}: bad header: {}", file_name_, reason));
+    throw Error(fmt::format("{}: malformed header: {}", file_name_, reason));
   }
 
   std::string_view text_;
@@ -125,10 +125,10 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 Header read_header(InputFile& file) {
   const std::string_view start = as_text(file.take(kMagic.size() + 2));
   if (!start.starts_with(kMagic)) throw Error(fmt::format("{}: not an .npy file", file.name()));
-  const auto ends_early = [&] {
-    return Error(fmt::format("{}: file ends early, in its header", file.name()));
+  const auto truncated = [&] {
+    return Error(fmt::format("{}: the file is truncated in its header", file.name()));
   };
-  if (start.size() < kMagic.size() + 2) throw ends_early();
+  if (start.size() < kMagic.size() + 2) throw truncated();
   const int version = static_cast<unsigned char>(start[kMagic.size()]);
   if (version < 1 || version > 3) {
     throw Error(fmt::format("{}: version {} of the format is not supported", file.name(), version));
@@ -136,15 +136,16 @@ Header read_header(InputFile& file) {
 
   const std::size_t size_bytes = version == 1 ? 2 : 4;
   const std::span<const std::byte> size = file.take(size_bytes);
-  if (size.size() < size_bytes) throw ends_early();
+  if (size.size() < size_bytes) throw truncated();
   std::size_t header_bytes = 0;
   for (std::size_t i = 0; i < size_bytes; ++i) header_bytes |= std::to_integer<std::size_t>(size[i]) << 8 * i;
-  if (header_bytes > file.remaining_bytes()) throw ends_early();
-  if (header_bytes > kMaxHeaderBytes) throw Error(fmt::format("{}: bad header: too long", file.name()));
+  if (header_bytes > file.remaining_bytes()) throw truncated();
+  if (header_bytes > kMaxHeaderBytes)
+    throw Error(fmt::format("{}: malformed header: it is longer than 64 KiB", file.name()));
   return HeaderParser(as_text(file.take(header_bytes)), file.name()).parse();
 }
 
-// None for a type we do not read.
+// Returns nullopt for an unsupported type.
 std::optional<std::size_t> value_bytes(std::string_view type) {
   if (type == "<f4" || type == ">f4") return 4;
   if (type == "<f8" || type == ">f8") return 8;
@@ -174,8 +175,8 @@ void check_shape(const Header& header, const std::string& file_name) {
   const bool flat = shape.size() == 2;
   const bool pixels = shape.size() == 3 && 1 <= shape[2] && shape[2] <= 4;
   if ((!flat && !pixels) || shape[0] > kMaxSide || shape[1] > kMaxSide) {
-    throw Error(fmt::format("{}: shape ({}) is not (height, width) or (height, width, 1 to 4)", file_name,
-                            fmt::join(shape, ", ")));
+    throw Error(fmt::format("{}: the shape must be (height, width) or (height, width, 1 to 4), not ({})",
+                            file_name, fmt::join(shape, ", ")));
   }
 }
 
@@ -186,33 +187,33 @@ Image load_npy(const std::filesystem::path& path) {
   const Header header = read_header(file);
   const std::optional<std::size_t> size_bytes = value_bytes(header.type);
   if (!size_bytes) {
-    throw Error(fmt::format("{}: type '{}' is not supported, only <f4, >f4, <f8, >f8 and |u1", file.name(),
+    throw Error(fmt::format("{}: type '{}' is not supported; use <f4, >f4, <f8, >f8 or |u1", file.name(),
                             printable(header.type)));
   }
   if (header.fortran_order) throw Error(fmt::format("{}: Fortran order is not supported", file.name()));
   check_shape(header, file.name());
 
   const std::uint64_t channels = header.shape.size() == 3 ? header.shape[2] : 1;
-  const std::uint64_t pixel_count = header.shape[0] * header.shape[1];  // of 31 bits each
+  const std::uint64_t pixel_count = header.shape[0] * header.shape[1];  // no overflow: 31 bits each
   const std::uint64_t pixel_bytes = channels * *size_bytes;
   if (pixel_count != file.remaining_bytes() / pixel_bytes || file.remaining_bytes() % pixel_bytes != 0) {
-    throw Error(fmt::format("{}: file {}: {} bytes of values, shape ({}) has {} of {} bytes", file.name(),
-                            pixel_count > file.remaining_bytes() / pixel_bytes ? "ends early" : "is too long",
-                            file.remaining_bytes(), fmt::join(header.shape, ", "), pixel_count * channels,
-                            *size_bytes));
+    throw Error(fmt::format(
+        "{}: the file {}: it has {} bytes of values, but shape ({}) needs {} x {} bytes", file.name(),
+        pixel_count > file.remaining_bytes() / pixel_bytes ? "is truncated" : "is too long",
+        file.remaining_bytes(), fmt::join(header.shape, ", "), pixel_count * channels, *size_bytes));
   }
   Image image(static_cast<int>(header.shape[1]), static_cast<int>(header.shape[0]),
               static_cast<int>(channels));
   const std::span<const std::byte> bytes = file.take_rest();
   if (bytes.size() != image.values.size() * *size_bytes) {
-    throw Error(fmt::format("{}: file became shorter while it was read", file.name()));
+    throw Error(fmt::format("{}: the file was truncated while it was being read", file.name()));
   }
   convert(bytes, header.type, image.values);
   return image;
 }
 
 void save_npy(const Image& image, const std::filesystem::path& path) {
-  static_assert(std::endian::native == std::endian::little, "floats are written as they lie in memory");
+  static_assert(std::endian::native == std::endian::little, "floats are written in native byte order");
   assert(image.values.size() == image.pixel_count() * image.channel_count);
   const std::string shape =
       image.channel_count == 1

@@ -59,7 +59,7 @@ TEST(Npy, RoundTripIsExact) {
   }
 }
 
-TEST(Npy, WritesWhatNumpyWrites) {
+TEST(Npy, MatchesNumpyOutput) {
   TestFolder folder;
   Image image(3, 2, 1);
   image.values = {1, 2, 3, 4, 5, 6};
@@ -88,11 +88,11 @@ TEST(Npy, ReadsEveryType) {
     EXPECT_EQ(load(">f4", bytes_of<float>({1, 2, 250, 4}, std::endian::big), version).values, expected);
     EXPECT_EQ(load("<f8", bytes_of<double>({1, 2, 250, 4}, std::endian::little), version).values, expected);
     EXPECT_EQ(load(">f8", bytes_of<double>({1, 2, 250, 4}, std::endian::big), version).values, expected);
-    EXPECT_EQ(load("|u1", "\1\2\xfa\4", version).values, expected);  // raw, not divided by 255
+    EXPECT_EQ(load("|u1", "\1\2\xfa\4", version).values, expected);  // not divided by 255
   }
 }
 
-TEST(Npy, ReadsShapes) {
+TEST(Npy, ChecksShape) {
   TestFolder folder;
   const auto load = [&](std::string_view shape, std::size_t bytes) {
     const std::string dictionary =
@@ -110,23 +110,25 @@ TEST(Npy, ReadsShapes) {
     return error_of([&] { load(shape, bytes); });
   };
   const std::string name = (folder / "a.npy").string();
-  EXPECT_EQ(message("(6,)", 6), name + ": shape (6) is not (height, width) or (height, width, 1 to 4)");
+  EXPECT_EQ(message("(6,)", 6),
+            name + ": the shape must be (height, width) or (height, width, 1 to 4), not (6)");
   EXPECT_NE(message("()", 1), "");
   EXPECT_NE(message("(1, 1, 5)", 5), "");
   EXPECT_NE(message("(1, 1, 0)", 0), "");
   EXPECT_NE(message("(1, 1, 1, 1)", 1), "");
   EXPECT_NE(message("(-1, 1)", 1), "");
   EXPECT_NE(message("(1 1)", 1), "");
-  EXPECT_NE(message("(4294967296, 4294967296)", 0), "");  // 2^64 is 0 in 64 bits
+  EXPECT_NE(message("(4294967296, 4294967296)", 0), "");  // the product, 2^64, wraps around to 0
   EXPECT_NE(message("(99999999999999999999, 1)", 1), "");
-  EXPECT_EQ(message("(2147483647, 2147483647, 4)", 9),
-            name +
-                ": file ends early: 9 bytes of values, shape (2147483647, 2147483647, 4) has "
-                "18446744056529682436 of 1 bytes");
+  EXPECT_EQ(
+      message("(2147483647, 2147483647, 4)", 9),
+      name +
+          ": the file is truncated: it has 9 bytes of values, but shape (2147483647, 2147483647, 4) needs "
+          "18446744056529682436 x 1 bytes");
   EXPECT_NE(message("(2, 3)", 7).find("is too long"), std::string::npos);
 }
 
-TEST(Npy, NamesWhatIsWrong) {
+TEST(Npy, ErrorsNameTheProblem) {
   TestFolder folder;
   const auto message = [&](const std::string& content) {
     folder.write("a.npy", content);
@@ -138,20 +140,22 @@ TEST(Npy, NamesWhatIsWrong) {
   const std::string good = "'fortran_order': False, 'shape': (1, 1)}";
   EXPECT_EQ(message("\x89PNG"), "not an .npy file");
   EXPECT_EQ(message(npy("{'descr': '<i4', " + good, "1234")),
-            "type '<i4' is not supported, only <f4, >f4, <f8, >f8 and |u1");
+            "type '<i4' is not supported; use <f4, >f4, <f8, >f8 or |u1");
   EXPECT_EQ(message(npy("{'descr': [('x', '<f4')], " + good, "1234")),
-            "bad header: a structured type is not supported");
+            "malformed header: structured types are not supported");
   EXPECT_EQ(message(npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1)}", "1234")),
             "Fortran order is not supported");
   EXPECT_EQ(message(npy("{'descr': '<f4', " + good, "1234", 4)), "version 4 of the format is not supported");
-  EXPECT_EQ(message(npy("{" + good, "1234")), "bad header: 'descr', 'fortran_order' or 'shape' is missing");
+  EXPECT_EQ(message(npy("{" + good, "1234")),
+            "malformed header: 'descr', 'fortran_order' or 'shape' is missing");
   EXPECT_EQ(message(npy("{'descr': '<f4', 'extra': 1, " + good, "1234")),
-            "bad header: an unknown key in its dictionary");
-  EXPECT_EQ(message(std::string("\x93NUMPY\2\0\xff\xff\xff\xff{", 13)), "file ends early, in its header");
-  EXPECT_EQ(message(npy("", "")), "bad header: '{' is missing in its dictionary");
+            "malformed header: the dictionary has an unknown key");
+  EXPECT_EQ(message(std::string("\x93NUMPY\2\0\xff\xff\xff\xff{", 13)),
+            "the file is truncated in its header");
+  EXPECT_EQ(message(npy("", "")), "malformed header: the dictionary lacks '{'");
 }
 
-TEST(Npy, BrokenFilesAreErrors) {
+TEST(Npy, RejectsCorruptFiles) {
   TestFolder folder;
   save_npy(random_image(4, 3, 3), folder / "a.npy");
   const std::string whole = read_file(folder / "a.npy");
@@ -160,7 +164,7 @@ TEST(Npy, BrokenFilesAreErrors) {
   expect_flips_are_survived(folder, "b.npy", whole.substr(0, 128), 2000, load_npy);
 }
 
-TEST(Npy, AFullDiskIsAnError) {
+TEST(Npy, ReportsFullDisk) {
   EXPECT_EQ(error_of([] { save_npy(Image(2, 2, 3), "/dev/full"); }),
             "cannot write /dev/full: No space left on device");
 }

@@ -17,7 +17,7 @@ namespace stipple {
 
 namespace {
 
-constexpr int kMaxTemporaries = 1000;  // names tried: more than this many leftovers are a mistake elsewhere
+constexpr int kMaxTemporaries = 1000;  // names to try; more leftovers than this point to a bug elsewhere
 
 std::filesystem::path temporary_name(const std::filesystem::path& target, int attempt) {
   std::filesystem::path name = target;
@@ -28,7 +28,7 @@ std::filesystem::path temporary_name(const std::filesystem::path& target, int at
 }  // namespace
 
 OutputFile::OutputFile(const std::filesystem::path& path) : path_(path), target_(path) {
-  if (path.empty()) throw Error("cannot write a file without a name");
+  if (path.empty()) throw Error("cannot write a file: its name is empty");
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) fail_with_errno();
@@ -47,17 +47,17 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::follow_links() {
-  // The rename needs no right to the file itself; a write-protected file is to stay all the same.
+  // A rename does not need write permission for the target itself, but a write-protected file must be kept.
   if (::access(path_.c_str(), W_OK) != 0) fail_with_errno();
   std::error_code error;
-  target_ = std::filesystem::canonical(path_, error);  // a link keeps pointing at the file it names
+  target_ = std::filesystem::canonical(path_, error);  // the link itself is kept
   if (error) fail(error.message());
 }
 
 void OutputFile::check(const std::filesystem::path& path) {
   std::error_code error;
   const auto type = std::filesystem::status(path, error).type();
-  // Opening a pipe and closing it again would tell its reader that all is over.
+  // Opening and closing a pipe would signal the end of the data to its reader.
   if (type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character) return;
   OutputFile probe(path);
 }
@@ -70,17 +70,17 @@ void OutputFile::open_temporary() {
 #endif
   for (int attempt = 0; attempt < kMaxTemporaries; ++attempt) {
     temporary_ = temporary_name(target_, attempt);
-    // Created with all rights, so that the umask alone decides them, as for any new file.
+    // Mode 0666 leaves the permissions to the umask, as for any new file.
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) return;
     if (errno != EEXIST) break;
   }
   const bool no_folder = errno == ENOENT && !path_.parent_path().empty();
-  if (no_folder) fail(fmt::format("there is no folder {}", path_.parent_path().string()));
+  if (no_folder) fail(fmt::format("the folder {} does not exist", path_.parent_path().string()));
   fail_with_errno();
 }
 
-// Gives a file without a name one beside the target, from where it can be renamed.
+// Links the unnamed file to a temporary name in the target's folder, from which it can be renamed.
 void OutputFile::name_temporary() {
   const std::string self = fmt::format("/proc/self/fd/{}", descriptor_);
   for (int attempt = 0; attempt < kMaxTemporaries; ++attempt) {
@@ -114,8 +114,8 @@ void OutputFile::write(std::string_view text) { write(std::as_bytes(std::span(te
 
 void OutputFile::commit() {
   assert(descriptor_ >= 0);
-  // A full disk may show only now, or, on a network, only when closing: the old file must still be there.
-  // EINVAL: a file system that has nothing to synchronise.
+  // A full disk may be reported only here or, on a network file system, only by close(): the old file must
+  // still exist then. EINVAL means that the file system does not support synchronisation.
   if (!in_place_ && ::fsync(descriptor_) != 0 && errno != EINVAL) fail_with_errno();
   if (!in_place_ && temporary_.empty()) name_temporary();
   const int closed = ::close(std::exchange(descriptor_, -1));

@@ -8,26 +8,26 @@
 
 namespace stipple {
 
-// A file that appears whole or not at all. What is written goes into a new file beside the target, without a
-// name where the system can do that, so that even a killed program leaves nothing behind. It takes the
-// target's name on commit(); until then, and when anything fails, an existing target stays as it was. A
-// target that is not a regular file (/dev/stdout, a pipe) is written directly, since a rename would replace
-// it. Every failure is an Error that names the target and the reason.
+// Writes a file atomically: it appears complete or not at all. Data go to a temporary file in the target's
+// folder, unnamed if the system supports that, so that even a killed program leaves nothing behind. commit()
+// renames it to the target; until then, and if anything fails, an existing target is unchanged. A target that
+// is not a regular file (/dev/stdout, a pipe) is written directly, since a rename would replace it. Every
+// failure is an Error that names the target and the reason.
 class OutputFile {
  public:
   explicit OutputFile(const std::filesystem::path& path);
-  ~OutputFile();  // without commit(): nothing was written
+  ~OutputFile();  // without commit(), discards what was written
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Unbuffered: large pieces are best.
+  // Unbuffered, so large writes are best.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
 
-  // Throws if the file could not be written now; changes nothing. For asking before a long computation.
+  // Throws if the file cannot be written at present, and changes nothing. Call it before a long computation.
   static void check(const std::filesystem::path& path);
 
-  // Brings everything to the disk and gives the file its name. Nothing may be written afterwards.
+  // Flushes all data to disk and gives the file its name. Nothing may be written afterwards.
   void commit();
 
  private:
@@ -38,9 +38,9 @@ class OutputFile {
   [[noreturn]] void fail(std::string_view reason) const;
   [[noreturn]] void fail_with_errno() const;
 
-  std::filesystem::path path_;       // as the caller gave it, for messages
-  std::filesystem::path target_;     // the same with links followed
-  std::filesystem::path temporary_;  // empty while it has no name
+  std::filesystem::path path_;       // as given by the caller, for error messages
+  std::filesystem::path target_;     // path_ with symbolic links resolved
+  std::filesystem::path temporary_;  // empty while the temporary file is unnamed
   bool in_place_ = false;            // the target is written directly
   int descriptor_ = -1;
 };

@@ -13,7 +13,7 @@
 namespace stipple {
 namespace {
 
-// As long as it lives, no file may grow past this size: a disk that fills up half way.
+// During its lifetime no file can grow beyond this size, which simulates a disk that fills up.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -45,7 +45,7 @@ TEST(OutputFile, AppearsOnCommit) {
   EXPECT_EQ(folder.file_count(), 1u);
 }
 
-TEST(OutputFile, WithoutCommitTheOldFileStays) {
+TEST(OutputFile, KeepsOldFileWithoutCommit) {
   TestFolder folder;
   folder.write("a.txt", "old");
   {
@@ -56,7 +56,7 @@ TEST(OutputFile, WithoutCommitTheOldFileStays) {
   EXPECT_EQ(folder.file_count(), 1u);
 }
 
-TEST(OutputFile, ReplacesAnOldFile) {
+TEST(OutputFile, ReplacesOldFile) {
   TestFolder folder;
   folder.write("a.txt", "something longer");
   OutputFile file(folder / "a.txt");
@@ -65,7 +65,7 @@ TEST(OutputFile, ReplacesAnOldFile) {
   EXPECT_EQ(read_file(folder / "a.txt"), "new");
 }
 
-TEST(OutputFile, TwoWritersDoNotMeet) {
+TEST(OutputFile, ConcurrentWritersDoNotInterfere) {
   TestFolder folder;
   OutputFile first(folder / "a.txt"), second(folder / "a.txt");
   first.write("first");
@@ -76,7 +76,7 @@ TEST(OutputFile, TwoWritersDoNotMeet) {
   EXPECT_EQ(folder.file_count(), 1u);
 }
 
-TEST(OutputFile, AFileOfAnEarlierCrashIsLeftAlone) {
+TEST(OutputFile, LeavesTemporaryFileOfEarlierCrashAlone) {
   TestFolder folder;
   folder.write("a.txt.part", "left over");
   OutputFile file(folder / "a.txt");
@@ -86,7 +86,7 @@ TEST(OutputFile, AFileOfAnEarlierCrashIsLeftAlone) {
   EXPECT_EQ(read_file(folder / "a.txt.part"), "left over");
 }
 
-TEST(OutputFile, AFailedWriteLeavesTheOldFile) {
+TEST(OutputFile, FailedWriteKeepsOldFile) {
   TestFolder folder;
   folder.write("a.txt", "old");
   std::string message;
@@ -104,7 +104,7 @@ TEST(OutputFile, AFailedWriteLeavesTheOldFile) {
   EXPECT_EQ(folder.file_count(), 1u);
 }
 
-TEST(OutputFile, AFullDiskIsAnError) {
+TEST(OutputFile, ReportsFullDisk) {
   const std::string message = error_of([] {
     OutputFile file("/dev/full");
     file.write("text");
@@ -114,14 +114,14 @@ TEST(OutputFile, AFullDiskIsAnError) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
-TEST(OutputFile, ADeviceIsWrittenInPlace) {
+TEST(OutputFile, WritesDeviceInPlace) {
   OutputFile file("/dev/null");
   file.write("text");
   file.commit();
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
-TEST(OutputFile, APipeIsWrittenInPlace) {
+TEST(OutputFile, WritesPipeInPlace) {
   TestFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   std::string received;
@@ -136,7 +136,7 @@ TEST(OutputFile, APipeIsWrittenInPlace) {
   EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
 }
 
-TEST(OutputFile, ALinkStaysALink) {
+TEST(OutputFile, KeepsSymbolicLink) {
   TestFolder folder;
   folder.write("real.txt", "old");
   std::filesystem::create_symlink("real.txt", folder / "link.txt");
@@ -147,7 +147,7 @@ TEST(OutputFile, ALinkStaysALink) {
   EXPECT_EQ(read_file(folder / "real.txt"), "new");
 }
 
-TEST(OutputFile, NamesWhatIsInTheWay) {
+TEST(OutputFile, ReportsWhyAFileCannotBeWritten) {
   TestFolder folder;
   const auto open = [](const std::filesystem::path& path) {
     return error_of([&] { OutputFile file(path); });
@@ -155,16 +155,16 @@ TEST(OutputFile, NamesWhatIsInTheWay) {
   const std::string name = folder.path().string();
   EXPECT_EQ(open(folder.path()), "cannot write " + name + ": it is a directory");
   EXPECT_EQ(open(folder / "no/a.txt"),
-            "cannot write " + name + "/no/a.txt: there is no folder " + name + "/no");
+            "cannot write " + name + "/no/a.txt: the folder " + name + "/no does not exist");
   folder.write("file", "");
   EXPECT_EQ(open(folder / "file/a.txt"), "cannot write " + name + "/file/a.txt: Not a directory");
-  EXPECT_EQ(open(""), "cannot write a file without a name");
+  EXPECT_EQ(open(""), "cannot write a file: its name is empty");
   const std::string long_name(300, 'x');
   EXPECT_EQ(open(folder / long_name), "cannot write " + name + "/" + long_name + ": File name too long");
 }
 
 TEST(OutputFile, RespectsWriteProtection) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  if (::geteuid() == 0) GTEST_SKIP() << "root ignores write protection";
   TestFolder folder;
   folder.write("a.txt", "old");
   const auto open = [&] { return error_of([&] { OutputFile file(folder / "a.txt"); }); };
@@ -177,7 +177,7 @@ TEST(OutputFile, RespectsWriteProtection) {
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0700));
 }
 
-TEST(OutputFile, RightsFollowTheUmask) {
+TEST(OutputFile, PermissionsFollowUmask) {
   TestFolder folder;
   const mode_t before = ::umask(027);
   OutputFile file(folder / "a.txt");

@@ -14,7 +14,7 @@ std::errc parse(std::string_view text, T& value) {
   return error == std::errc() && stop != end ? std::errc::invalid_argument : error;
 }
 
-std::string_view without_plus(std::string_view text) {  // from_chars knows no plus
+std::string_view without_plus(std::string_view text) {  // from_chars rejects a plus sign
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   return text;
 }
@@ -43,7 +43,7 @@ bool parse_number(std::string_view text, double& value) {
 }
 
 bool parse_number(std::string_view text, float& value) {
-  // Not through double at once: it would round twice.
+  // Parsing as double first would round twice.
   const std::errc error = parse(without_plus(text), value);
   if (error != std::errc::result_out_of_range) return error == std::errc();
   double wide = 0;

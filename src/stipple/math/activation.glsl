@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the stored, unconstrained parameters to the values that are used, and back.
+// Activations: they map the stored, unconstrained parameters to the values that are used.
 //
 //   scale = m exp(log_scale)      opacity = 1 / (1 + exp(-logit_opacity))
 //
@@ -13,6 +13,6 @@ FN vec3 scale_from_log_vjp(vec3 scale, vec3 dL_dscale) { return scale * dL_dscal
 
 FN real sigmoid(real x) { return real(1) / (real(1) + exp(-x)); }
 
-FN real logit(real y) { return log(y / (real(1) - y)); }  // the way back
+FN real logit(real y) { return log(y / (real(1) - y)); }  // inverse of sigmoid()
 
 FN real sigmoid_vjp(real y, real dL_dy) { return y * (real(1) - y) * dL_dy; }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One parameter's update. Kingma and Ba, "Adam: A Method for Stochastic Optimization", 2015.
+// One update of one parameter. Kingma and Ba, "Adam: A Method for Stochastic Optimization", 2015.
 //
 //   m' = b1 m + (1 - b1) g      v' = b2 v + (1 - b2) g^2      x' = x - rate (m' / c1) / (sqrt(v' / c2) + epsilon)
 //
-// with the bias corrections c1 = 1 - b1^step and c2 = 1 - b2^step, step counted from 1; the rule has their inverses,
-// since a division costs more than all the rest. A gradient that is not finite,
-// or whose square would not be, counts as 0: it must not spoil a parameter for good. Nothing differentiates through an
+// with the bias corrections c1 = 1 - b1^step and c2 = 1 - b2^step, where step counts from 1. AdamRule holds their
+// inverses, because a division costs more than the rest of the update. A gradient that is not finite, or whose square
+// would overflow, counts as 0, because it would spoil the parameter permanently. Nothing differentiates through an
 // update, so it has no VJP.
 
 struct AdamRule {
-  real rate;
+  real rate;  // learning rate
   real beta1;
   real beta2;
   real epsilon;
@@ -35,6 +35,6 @@ FN AdamParameter adam(AdamParameter p, real any_gradient, AdamRule rule) {
   return next;
 }
 
-// Gradients of the penalties w opacity and w scale with respect to what is stored.
+// Gradients of the penalties w * opacity and w * scale with respect to the stored parameters.
 FN real opacity_penalty_vjp(real logit_opacity, real w) { return sigmoid_vjp(sigmoid(logit_opacity), w); }
 FN real scale_penalty_vjp(real log_scale, real w) { return w * exp(log_scale); }

@@ -4,8 +4,8 @@
 //   sigma = d^T Q d / 2,  d = mean - pixel centre      alpha = min(alpha_max, o exp(-sigma))
 //   channels = sum_i c_i alpha_i T_i,   T_1 = 1,   T_{i+1} = T_i (1 - alpha_i)
 //
-// A splat is skipped where alpha < 1/255, and a pixel is finished before T would fall under 1e-4. The channels are
-// red, green, blue and a depth; accumulated alpha is 1 - T, that is one more channel of constant colour 1.
+// A splat is skipped where alpha < 1/255, and a pixel is finished before T would fall below 1e-4. The channels are red,
+// green, blue and depth. The accumulated alpha is 1 - T, which equals one more channel of constant colour 1.
 
 CONST(real, default_alpha_max, 0.99)
 CONST(real, min_transmittance, 1e-4)
@@ -22,9 +22,9 @@ struct Pixel {
   real transmittance;
 };
 
-CONST(real, max_channel, 1e30)  // sums of brighter ones would overflow
+CONST(real, max_channel, 1e30)  // sums of larger values could overflow
 
-// A Gaussian whose colour is not a number, or next to infinite, is culled: it would spread over every pixel it touches.
+// A Gaussian whose colour is NaN or close to infinite is culled, because it would spoil every pixel it touches.
 FN boolean is_drawable_color(vec3 color) {
   return abs(color.x) < max_channel && abs(color.y) < max_channel && abs(color.z) < max_channel;
 }
@@ -42,7 +42,7 @@ FN real falloff_exponent(Splat s, vec2 pixel) {  // sigma
 
 FN real unclamped_alpha(Splat s, vec2 pixel) { return s.opacity * exp(-falloff_exponent(s, pixel)); }
 
-// 0 where the splat is skipped.
+// 0 means that the splat is skipped at this pixel.
 FN real alpha_at(Splat s, vec2 pixel, real alpha_max) {
   real alpha = min(alpha_max, unclamped_alpha(s, pixel));
   return select(falloff_exponent(s, pixel) >= real(0) && alpha >= min_alpha, alpha, real(0));
@@ -59,13 +59,14 @@ FN Pixel blend(Pixel front, Splat s, real alpha) {
   return result;
 }
 
-// The same alpha as a power of 2, the way kernels evaluate it: log2(e) is folded into the conic and log2(o) into the
-// constant, so that with d = pixel centre - mean
+// Kernels evaluate the same alpha as a power of 2: log2(e) is folded into the conic and log2(o) into the constant, so
+// that with d = pixel centre - mean
 //
 //   alpha = 2^y,   y = log2 o + a d.x^2 + b d.x d.y + c d.y^2,   (a, b, c) = -log2(e) (Q.xx / 2, Q.xy, Q.yy / 2)
 //
-// A splat is skipped where y < log2(1/255): one compare, before any exponential. alpha is clamped by clamping y: to
-// log2(alpha_max), and to log2 o, which y exceeds only by rounding, though far from a long needle's mean by any amount.
+// A splat is skipped where y < log2(1/255): one comparison, before any exponential. Clamping y clamps alpha. The limits
+// are log2(alpha_max) and log2 o; only rounding lets y exceed the latter, but far from the mean of a long needle it can
+// do so by any amount.
 
 CONST(real, min_exponent, -7.994353436858858)  // log2(1/255)
 
@@ -84,7 +85,7 @@ FN vec3 unfold_conic(vec3 curve) {
   return vec3(real(-2) * ln_2 * curve.x, -ln_2 * curve.y, real(-2) * ln_2 * curve.z);
 }
 
-// Of a splat whose log2_opacity is known; log2_alpha_max is that of alpha_max.
+// log2_opacity and log2_alpha_max are the logarithms to base 2 of the opacity and of alpha_max.
 FN FoldedSplat fold(vec2 mean_px, vec3 conic, real log2_opacity, real log2_alpha_max) {
   FoldedSplat s;
   s.mean_px = mean_px;
@@ -99,8 +100,9 @@ FN real folded_exponent(FoldedSplat s, vec2 pixel) {  // y
   return s.log2_opacity + s.curve.x * d.x * d.x + s.curve.y * d.x * d.y + s.curve.z * d.y * d.y;
 }
 
-// What the pixels' shares in a splat's gradient have in common is left out of their sums. With q = alpha dL_dalpha,
-// where alpha is not clamped, and d = pixel centre - mean, these are sums over pixels of q times powers of d.
+// The sums over pixels from which splat_gradient() computes the gradient of a splat; factors common to all pixels are
+// left out. With q = alpha dL_dalpha, or 0 where alpha is clamped, and d = pixel centre - mean, they are sums of q
+// times powers of d.
 struct SplatMoments {
   real q;
   vec2 qd;   // q d
@@ -108,7 +110,7 @@ struct SplatMoments {
   vec4 channels;
 };
 
-// The conic multiplied in, once for all pixels.
+// Applies the factors common to all pixels.
 FN Splat splat_gradient(vec3 conic, real opacity, SplatMoments sum) {
   Splat g;
   g.mean_px = vec2(conic.x * sum.qd.x + conic.y * sum.qd.y, conic.y * sum.qd.x + conic.z * sum.qd.y);
@@ -118,11 +120,12 @@ FN Splat splat_gradient(vec3 conic, real opacity, SplatMoments sum) {
   return g;
 }
 
-// The share of one pixel in the picture's gradient with respect to one splat, where its alpha is not 0.
+// The contribution of one pixel to the gradient with respect to one splat whose alpha there is not 0.
 //   front          transmittance in front of the splat
-//   behind         everything behind it, the background included, already weighted by its transmittance and
+//   behind         everything behind it, including the background, already weighted by its transmittance and
 //                  dotted with the gradients: sum_j p_j alpha_j T_j + T_final (background . dL_dchannels)
-//   dL_dchannels   and dL_dalpha: of the picture's outputs at this pixel; p = channels . dL_dchannels + dL_dalpha
+//   dL_dchannels   gradient of the loss with respect to this pixel's channels
+//   dL_dalpha      and with respect to its accumulated alpha; p = channels . dL_dchannels + dL_dalpha
 FN SplatMoments blend_moments(real front, real behind, Splat s, vec2 pixel, real alpha_max, vec4 dL_dchannels,
                               real dL_dalpha) {
   real alpha = alpha_at(s, pixel, alpha_max);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One blending step and its reverse, on both sides of the alpha clamp.
+// One blending step and its VJP, on both sides of the alpha clamp.
 #include <vector>
 
 #include "tests/helpers/expect_vjp.h"
@@ -13,7 +13,7 @@ template <class T>
 using Splat = typename Math<T>::Splat;
 using M = Math<double>;
 
-// What a pixel shows: its four channels and its accumulated alpha.
+// What is rendered at a pixel: its four channels and its accumulated alpha.
 template <class T>
 struct Outputs {
   Vec4<T> channels;
@@ -23,7 +23,7 @@ struct Outputs {
 struct Situation {
   Vec4<double> front_channels;
   double front_transmittance;
-  Vec4<double> back_channels;  // what lies behind, seen with transmittance 1
+  Vec4<double> back_channels;  // everything behind the splat, at transmittance 1
   double back_alpha;
   Vec2<double> pixel;
   double alpha_max;
@@ -35,7 +35,7 @@ Vec4<T> constant(Vec4<double> v) {
 }
 
 template <class T>
-Outputs<T> look(const Situation& at, Splat<T> s) {
+Outputs<T> outputs_of(const Situation& at, Splat<T> s) {
   typename Math<T>::Pixel front{constant<T>(at.front_channels), T(at.front_transmittance)};
   Vec2<T> pixel(T(at.pixel.x), T(at.pixel.y));
   auto after = Math<T>::blend(front, s, Math<T>::alpha_at(s, pixel, T(at.alpha_max)));
@@ -73,7 +73,7 @@ void check_side(bool clamped) {
     if (alpha < M::min_alpha || (alpha >= at.alpha_max) != clamped) continue;
     ++i;
     auto seeded = seed<Splat>(s);
-    auto y = look<decltype(seeded.opacity)>(at, seeded);
+    auto y = outputs_of<decltype(seeded.opacity)>(at, seeded);
     auto dL = random_struct<Outputs<double>>(rng, -1, 1);
     expect_gradient(reverse(at, s, dL), y, dL);
   }
@@ -82,9 +82,9 @@ void check_side(bool clamped) {
 TEST(Blending, VjpIsExact) { check_side(false); }
 TEST(Blending, VjpIsExactWhereAlphaIsClamped) { check_side(true); }
 
-constexpr int kPatch = 3;  // pixels a side, in which some of the tests below sum
+constexpr int kPatch = 3;  // pixels per side of the patch over which some of the tests below sum
 
-// A splat over a patch of pixels, each with something in front of and behind it.
+// A patch of pixels, each with something in front of and behind the splat.
 std::vector<Situation> random_patch(std::mt19937& rng) {
   std::vector<Situation> patch;
   for (int i = 0; i < kPatch * kPatch; ++i)
@@ -97,7 +97,7 @@ std::vector<Situation> random_patch(std::mt19937& rng) {
   return patch;
 }
 
-// Its opacity is such that alpha is clamped at some pixels of a patch and not at others.
+// A splat that is opaque enough for alpha to be clamped at some pixels of a patch but not at others.
 Splat<double> random_splat(std::mt19937& rng) {
   Splat<double> s;
   s.mean_px = {uniform(rng, 9, 12), uniform(rng, 8, 11)};
@@ -134,7 +134,7 @@ TEST(Blending, GradientFromMomentsIsExact) {
     M::SplatMoments sum{};
     for (int k = 0; k < kPatch * kPatch; ++k) {
       (M::unclamped_alpha(s, patch[k].pixel) < patch[k].alpha_max ? open : clamped)++;
-      y.at[k] = look<T>(patch[k], seeded);
+      y.at[k] = outputs_of<T>(patch[k], seeded);
       dL.at[k] = random_struct<Outputs<double>>(rng, -1, 1);
       add(sum, moments_at(patch[k], s, dL.at[k]));
     }
@@ -144,7 +144,7 @@ TEST(Blending, GradientFromMomentsIsExact) {
   EXPECT_GE(open, kTrials);
 }
 
-TEST(Blending, GradientFromMomentsIsTheSumOfThePixels) {
+TEST(Blending, GradientFromMomentsEqualsTheSumOverPixels) {
   std::mt19937 rng(43);
   for (int i = 0; i < kTrials; ++i) {
     const Splat<double> s = random_splat(rng);
@@ -183,7 +183,7 @@ TEST(Blending, GradientFromMomentsAgreesWithFiniteDifferences) {
     auto loss = [&] {
       double l = 0;
       for (std::size_t k = 0; k < patch.size(); ++k) {
-        auto y = look<double>(patch[k], s);
+        auto y = outputs_of<double>(patch[k], s);
         l += dot(y.channels, dL[k].channels) + y.alpha * dL[k].alpha;
       }
       return l;
@@ -235,17 +235,17 @@ TEST(Blending, DepthChannelVjpIsExact) {
           [&](double z, double w) { return M::depth_channel_vjp(z, inverse, w); });
 }
 
-TEST(Blending, SkipsWhatIsTooFaintOrMalformed) {
+TEST(Blending, SkipsFaintAndMalformedSplats) {
   Splat<double> s{{0.5, 0.5}, {1, 0, 1}, 0.5, {1, 1, 1, 1}};
   EXPECT_DOUBLE_EQ(M::alpha_at(s, {0.5, 0.5}, 0.99), 0.5);
   EXPECT_EQ(M::alpha_at(s, {5.5, 0.5}, 0.99), 0);  // exp(-12.5)
   s.opacity = 1;
   EXPECT_DOUBLE_EQ(M::alpha_at(s, {0.5, 0.5}, 0.99), 0.99);
-  s.conic = {-1, 0, -1};  // not a conic: it would grow without bound
+  s.conic = {-1, 0, -1};  // not positive definite: alpha would grow without bound
   EXPECT_EQ(M::alpha_at(s, {3.5, 0.5}, 0.99), 0);
 }
 
-TEST(Blending, StopsBeforeTransmittanceFallsUnderTheLimit) {
+TEST(Blending, StopsBeforeTransmittanceFallsBelowTheLimit) {
   EXPECT_FALSE(M::finishes_pixel(1.0, 0.99));
   EXPECT_FALSE(M::finishes_pixel(0.0101, 0.99));
   EXPECT_TRUE(M::finishes_pixel(0.0099, 0.99));

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape of a Gaussian: scale and rotation to world covariance, and back.
+// Shape of a Gaussian: the world covariance from scale and rotation, and its VJP.
 //
 //   R = rotation_from_quaternion(q)      M = R diag(s)      Sigma = M M^T
 //
-// q = (w, x, y, z) in that order, of any length: it is normalised here, and the VJP goes through that.
+// q = (w, x, y, z) in that order. It may have any length: it is normalised here, and the VJP includes that.
 
 struct Shape {
   vec3 scale;     // standard deviations along the Gaussian's own axes, scene units
   vec4 rotation;  // world_from_gaussian, quaternion (w, x, y, z)
 };
 
-// Squared lengths outside these limits have no usable direction in float: such a quaternion means "no rotation"
-// and gets no gradient. A NaN passes through, so that the Gaussian is culled further on.
+// A quaternion whose squared length is outside these limits has no usable direction in float. It means "no rotation"
+// and gets no gradient. NaN passes through, so that the Gaussian is culled later.
 CONST(real, min_quaternion_length2, 1e-24)
 CONST(real, max_quaternion_length2, 1e24)
 
@@ -55,7 +55,7 @@ FN mat3 covariance(Shape shape) {
   return M * transpose(M);
 }
 
-// dL_dSigma need not be symmetric: only its symmetric part has an effect.
+// dL_dSigma need not be symmetric; only its symmetric part has an effect.
 FN Shape covariance_vjp(Shape shape, mat3 dL_dSigma) {
   mat3 R = rotation_from_quaternion(shape.rotation);
   vec3 s = shape.scale;
@@ -69,7 +69,7 @@ FN Shape covariance_vjp(Shape shape, mat3 dL_dSigma) {
   return dL_dshape;
 }
 
-// A covariance that is given instead of computed is kept as its six different entries.
+// A covariance that is given rather than computed is stored as its six distinct entries.
 struct PackedCovariance {
   real xx;
   real xy;
@@ -83,7 +83,7 @@ FN mat3 unpack_covariance(PackedCovariance c) {
   return mat3(c.xx, c.xy, c.xz, c.xy, c.yy, c.yz, c.xz, c.yz, c.zz);
 }
 
-// An off-diagonal entry stands twice in the matrix, so its gradient is the sum of both places.
+// An off-diagonal entry appears twice in the matrix, so its gradient is the sum over both positions.
 FN PackedCovariance unpack_covariance_vjp(mat3 dL_dSigma) {
   PackedCovariance g;
   g.xx = dL_dSigma[0][0];

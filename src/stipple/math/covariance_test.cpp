@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Activations and covariance: VJPs against dual numbers, values against what is known.
+// Activations and covariance: VJPs against dual numbers, and values against known results.
 #include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
@@ -48,7 +48,7 @@ TEST(Activation, SigmoidOfInfinityIsZeroOrOneWithoutGradient) {
   EXPECT_EQ(Math<float>::sigmoid_vjp(1.0f, 5.0f), 0.0f);
 }
 
-TEST(Activation, LogitIsTheWayBack) {
+TEST(Activation, LogitInvertsSigmoid) {
   for (double x : {-8.0, -0.5, 0.0, 3.0}) EXPECT_NEAR(M::logit(M::sigmoid(x)), x, 1e-10);
   EXPECT_EQ(Math<float>::logit(0.0f), -std::numeric_limits<float>::infinity());
   EXPECT_EQ(Math<float>::logit(1.0f), std::numeric_limits<float>::infinity());
@@ -89,7 +89,7 @@ TEST(Covariance, QuarterTurnAboutZSwapsXAndY) {
   EXPECT_NEAR(sigma[0][1], 0, 1e-12);
 }
 
-TEST(Covariance, LengthOfTheQuaternionDoesNotMatter) {
+TEST(Covariance, DoesNotDependOnTheLengthOfTheQuaternion) {
   Vec4<double> q(0.3, -0.4, 0.8, 0.1);
   Mat3<double> a = M::rotation_from_quaternion(q), b = M::rotation_from_quaternion(q * 1e5);
   for (int c = 0; c < 3; ++c)

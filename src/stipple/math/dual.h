@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Forward-mode dual number: a value and its exact derivatives along N inputs. For gradient checks and for
-// Newton's method; kernels have hand-written derivatives.
+// Forward-mode dual numbers: a value and its exact derivatives with respect to N inputs. They serve gradient
+// checks and Newton's method; kernels have hand-written derivatives.
 #include <array>
 #include <cmath>
 
@@ -10,13 +10,13 @@ namespace stipple {
 template <int N>
 struct Dual {
   double value = 0;
-  std::array<double, N> d{};  // d[i] = derivative of value along input i
+  std::array<double, N> d{};  // d[i] = derivative of value with respect to input i
 
   constexpr Dual() = default;
   constexpr Dual(double v) : value(v) {}                    // a constant
   constexpr Dual(double v, int i) : value(v) { d[i] = 1; }  // input number i
 
-  friend constexpr Dual chain(const Dual& a, double f, double df) {  // f(a), f'(a) known
+  friend constexpr Dual chain(const Dual& a, double f, double df) {  // from f(a) and f'(a)
     Dual r(f);
     for (int i = 0; i < N; ++i) r.d[i] = df * a.d[i];
     return r;

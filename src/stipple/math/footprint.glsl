@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a projected Gaussian covers on the screen: its conic, how far it reaches, and whether it is drawn at all.
+// The footprint of a projected Gaussian on the screen: its conic, its extent, and whether it is drawn at all.
 //
-//   B = S + blur I                          the blur widens every splat to about a pixel, so that none is missed
+//   B = S + blur I                          the blur widens splats to about a pixel, so that none falls between pixels
 //   conic Q = B^-1 = (xx, xy, yy)
-//   rho = sqrt(det S / det B)               what the blur took from the peak; antialiasing multiplies opacity by it
+//   rho = sqrt(det S / det B)               compensates for the blur; antialiasing multiplies the opacity by it
 //   alpha(d) = o exp(-d^T Q d / 2) >= 1/255  only where  d^T Q d <= tau = 2 ln(255 o),
 //   so |d.x| <= sqrt(tau B.xx),  |d.y| <= sqrt(tau B.yy)
 //
-// Yu et al., "Mip-Splatting", 2024 for rho.
+// For rho see Yu et al., "Mip-Splatting", 2024.
 
 CONST(real, default_blur_px2, 0.3)
 CONST(real, default_near_plane, 0.2)          // scene units
 CONST(real, min_alpha, 0.00392156862745098)   // 1 / 255: below this a splat is skipped
-CONST(real, min_compensation2, 1e-12)         // keeps the gradient of rho finite; rho = 1e-6 is never drawn
-CONST(real, max_determinant_px4, 1e38)        // a splat larger than this, or ...
-CONST(real, max_reach_px, 1e18)               // ... wider, is outside what float can hold
-CONST(real, min_variance_px2, 1e-20)          // below this there is nothing to divide by
-CONST(real, max_correlation, 0.9999995)       // of x and y on the screen, see bounded_covariance()
+CONST(real, min_compensation2, 1e-12)         // keeps the gradient of rho finite; at rho = 1e-6 nothing is drawn
+CONST(real, max_determinant_px4, 1e38)        // a splat with a larger determinant or ...
+CONST(real, max_reach_px, 1e18)               // ... a larger extent is culled: float could overflow
+CONST(real, min_variance_px2, 1e-20)          // keeps a divisor above 0
+CONST(real, max_correlation, 0.9999995)       // of x and y on the screen; see bounded_covariance()
 
-CONST(real, tau_slack, 1e-3)                  // so that rounding never cuts off what the test at the pixel keeps
+CONST(real, tau_slack, 1e-3)                  // so that rounding never culls what alpha_at() would draw
 
-// The largest d^T Q d at which a splat of this opacity is still drawn: 2 ln(255 o), from log o to the base 2.
+// The largest d^T Q d at which a splat of this opacity is still drawn: 2 ln(255 o), computed from log2 o.
 FN real splat_tau(real log2_opacity) {
   return real(1.3862943611198906) * log2_opacity + real(11.082527090316852) + tau_slack;  // 2 ln 2, 2 ln 255
 }
@@ -35,8 +35,9 @@ struct Conic {
   real compensation;  // rho
 };
 
-// A needle's screen covariance is all cancellation: rounding can leave it with a correlation beyond 1, and then its conic
-// would grow without bound along the needle instead of falling off. The bound is a little above what float can resolve.
+// The determinant of a needle's screen covariance suffers from cancellation: rounding can leave a correlation beyond 1,
+// and then alpha would grow without bound along the needle instead of falling off. The bound on the correlation differs
+// from 1 by a little more than float can resolve.
 FN vec3 bounded_covariance(vec3 S) {
   real limit = sqrt(S.x * S.z) * max_correlation;
   return vec3(S.x, max(min(S.y, limit), -limit), S.z);
@@ -54,12 +55,12 @@ FN vec3 bounded_covariance_vjp(vec3 S, vec3 dL_dresult) {
 
 FN real determinant_of_covariance(vec3 S) { return max(S.x * S.z - S.y * S.y, real(0)); }
 
-// Expanded, so that rounding in det S cannot make it negative.
+// det(S + blur I), expanded so that rounding in det S cannot make it negative.
 FN real determinant_of_blurred(vec3 S, real blur) {
   return determinant_of_covariance(S) + blur * (S.x + S.z) + blur * blur;
 }
 
-// Of a bounded covariance.
+// S must be bounded already.
 FN Conic conic_from_bounded(vec3 S, real blur) {
   real det = determinant_of_blurred(S, blur);
   Conic result;
@@ -92,8 +93,8 @@ FN vec3 conic_from_covariance_vjp(vec3 S, real blur, Conic dL_dresult) {
   return bounded_covariance_vjp(S, conic_from_bounded_vjp(bounded_covariance(S), blur, dL_dresult));
 }
 
-// What a picture depends on besides Gaussians and camera; the one list of it, which whoever copies settings walks, too.
-// A Gaussian whose mean is not beyond near_plane is culled.
+// What an image depends on besides the Gaussians and the camera. Code that copies settings expands this list, too, so
+// that the fields are named in one place only. A Gaussian whose mean is not beyond near_plane is culled.
 #define RENDER_SETTINGS(FIELD) \
   FIELD(real, near_plane)      \
   FIELD(real, blur_px2)        \
@@ -111,12 +112,12 @@ struct RenderSettings {
 struct Footprint {
   vec2 mean_px;
   vec3 conic;           // (xx, xy, yy), 1 / px^2
-  real opacity;         // at the centre; 0 means culled, and the other fields mean nothing
+  real opacity;         // at the centre; 0 means culled: the other fields must then be ignored
   real depth;           // z in the camera frame, scene units
-  vec2 half_extent_px;  // of the box outside which alpha < 1/255; not differentiated
+  vec2 half_extent_px;  // of the bounding box outside which alpha < 1/255; not differentiated
 };
 
-// The rules by which a Gaussian is drawn, all in the positive form, so that NaN fails them.
+// Each culling rule states the condition for being drawn, so that NaN fails it.
 FN Footprint footprint(Placed g, real opacity, Pinhole camera, RenderSettings settings) {
   Projected s = project(g, camera);
   Conic c = conic_from_covariance(s.covariance_px2, settings.blur_px2);
@@ -145,7 +146,7 @@ struct FootprintVjp {
   real dL_dopacity;
 };
 
-// For a Gaussian that was not culled.
+// Valid only for a Gaussian that was not culled.
 FN FootprintVjp footprint_vjp(Placed g, real opacity, Pinhole camera, RenderSettings settings, Footprint dL_dresult) {
   Projected s = project(g, camera);
   Conic dL_dconic;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conic, antialiasing and the rules of culling: VJPs on both sides of every branch, and hostile Gaussians.
+// Conic, antialiasing and culling: VJPs on both sides of every branch, and hostile Gaussians.
 #include <limits>
 
 #include "tests/helpers/expect_vjp.h"
@@ -61,7 +61,7 @@ TEST(Conic, FallsOffInEveryDirectionForAnyNeedle) {
 }
 
 TEST(Conic, ClampedDeterminantPassesNoGradient) {
-  // Only a covariance that was not bounded first can have a negative determinant.
+  // Only a covariance that has not been bounded can have a negative determinant.
   Vec3<double> S(4, 3, 2), g = M::conic_from_bounded_vjp(S, 0.3, {{1, 0, 0}, 0});
   double det = 0.3 * 6 + 0.09;
   EXPECT_NEAR(g.x, -(2.3) * 0.3 / (det * det), 1e-12);
@@ -91,7 +91,7 @@ typename Math<T>::RenderSettings settings_of(bool antialiased) {
   return {T(0.2), T(0.3), T(1), T(0.99), antialiased, false};
 }
 
-// A Gaussian with its opacity, as one packed struct to be differentiated.
+// A Gaussian and its opacity, packed into one struct for differentiation.
 template <class T>
 struct Input {
   PackedPlaced<T> gaussian;
@@ -125,18 +125,18 @@ TEST(Footprint, VjpIsExactWithAndWithoutAntialiasing) {
   }
 }
 
-TEST(Footprint, ReachesExactlyToOneIn255) {
+TEST(Footprint, ExtendsExactlyToAlphaOneIn255) {
   F::Placed g{{0, 0, 1}, {0.01f, 0.003f, 0, 0.003f, 0.02f, 0, 0, 0, 0.01f}};
   F::Footprint s = F::footprint(g, 0.8f, simple_camera<float>(), settings_of<float>(false));
   F::Splat splat{s.mean_px, s.conic, s.opacity, {0, 0, 0, 0}};
-  // The box is tight: the largest alpha along its right edge is 1/255, within the slack for rounding.
+  // The bounding box is tight: the largest alpha along its right edge is 1/255, up to the slack for rounding.
   float best = 0;
   for (float y = -s.half_extent_px.y; y <= s.half_extent_px.y; y += 0.01f)
     best = std::max(best, F::unclamped_alpha(splat, s.mean_px + Vec2f(s.half_extent_px.x, y)));
   EXPECT_NEAR(best * 255, 1, 2e-3);
 }
 
-TEST(Footprint, CullsWhatCannotBeSeen) {
+TEST(Footprint, CullsInvisibleGaussians) {
   auto camera = simple_camera<float>();
   auto settings = settings_of<float>(false);
   F::Placed good{{0, 0, 1}, {0.01f, 0, 0, 0, 0.01f, 0, 0, 0, 0.01f}};
@@ -161,7 +161,7 @@ TEST(Footprint, CullsNonFiniteAndOverflowingGaussians) {
       for (int where = 0; where < 12; ++where) {
         F::Placed g{{0, 0, 1}, {0.01f, 0, 0, 0, 0.01f, 0, 0, 0, 0.01f}};
         reals<float>(g)[where] = bad;
-        if (where == 2 && bad > 1) continue;  // merely very far away: a legal point, tested below
+        if (where == 2 && bad > 1) continue;  // merely very far away, which is valid and tested below
         F::Footprint s = F::footprint(g, 0.5f, camera, settings);
         EXPECT_TRUE(s.opacity == 0 || all_finite(s)) << where << ' ' << bad;
         if (bad != bad) {
@@ -176,8 +176,8 @@ TEST(Footprint, CullsNonFiniteAndOverflowingGaussians) {
   }
 }
 
-// Zero and huge scales, zero quaternions, means at the camera centre, opacities 0 and 1: whatever is drawn
-// has finite values, and finite gradients all the way to the stored parameters.
+// Zero and huge scales, zero quaternions, means at the camera centre, opacities 0 and 1: everything that is
+// drawn has finite values, and finite gradients with respect to the stored parameters.
 TEST(Footprint, HostileGaussiansGiveFiniteValuesAndGradients) {
   auto camera = simple_camera<float>();
   float infinity = std::numeric_limits<float>::infinity();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Gaussian from its stored parameters to a splat on the screen, and back: the other files' functions in a row.
+// One Gaussian from its stored parameters to a splat on the screen, and the VJP of it all. Composes the other files.
 //
 //   stored --activate--> shape, placed, opacity --footprint--> footprint --splat_of--> splat
 //   mean   --view_ray--> direction --harmonic_basis--> basis;   color = color_from_harmonics(sum_k basis_k sh_k)
 //
-// The sum over coefficients stands between the two halves of the colour: every backend streams the coefficients from
-// its own memory, forward for the sum and backward for dL_dsh_k = basis_k dL_dsum and dL_dbasis_k = sh_k . dL_dsum.
+// The sum over coefficients is left to the backends, which stream the coefficients from their own memory: in the
+// forward pass for the sum, in the backward pass for dL_dsh_k = basis_k dL_dsum and dL_dbasis_k = sh_k . dL_dsum.
 
-struct StoredGaussian {  // a gradient has the same type
+struct StoredGaussian {  // also the type of its gradient
   vec3 mean;
   vec3 log_scale;
   vec4 rotation;
@@ -16,12 +16,12 @@ struct StoredGaussian {  // a gradient has the same type
 };
 
 struct GaussianForm {   // the same for all Gaussians of a scene
-  bool has_covariance;  // it is given, and log_scale and rotation mean nothing; otherwise it means nothing
-  bool is_activated;    // log_scale is the scale itself, and logit_opacity the opacity
+  bool has_covariance;  // true: covariance is given, and log_scale and rotation are unused; false: the reverse
+  bool is_activated;    // log_scale holds the scale itself, and logit_opacity the opacity
 };
 
 struct ActiveGaussian {
-  Shape shape;  // only where the covariance is computed
+  Shape shape;  // set only if the covariance is computed from it
   Placed placed;
   real opacity;
 };
@@ -36,12 +36,12 @@ FN ActiveGaussian activate(StoredGaussian g, GaussianForm form, real scale_modif
     a.shape.rotation = g.rotation;
     a.placed.covariance = covariance(a.shape);
   }
-  // Last, since vectors of Gaussians run short of registers above.
+  // Computed last, because the code above runs short of registers for vectors of Gaussians.
   a.opacity = form.is_activated ? g.logit_opacity : sigmoid(g.logit_opacity);
   return a;
 }
 
-// What means nothing gets the gradient 0.
+// Unused parameters get a zero gradient.
 FN StoredGaussian activate_vjp(ActiveGaussian a, GaussianForm form, real scale_modifier, Placed dL_dplaced,
                                real dL_dopacity) {
   StoredGaussian g;
@@ -75,7 +75,7 @@ FN Splat splat_of(Footprint f, vec3 color, RenderSettings settings) {
   return s;
 }
 
-// The footprint's gradient; the colour's is dL_dsplat's first three channels as they are.
+// Returns the gradient of the footprint. That of the colour is the first three channels of dL_dsplat.
 FN Footprint splat_of_vjp(real depth, RenderSettings settings, Splat dL_dsplat) {
   Footprint g;
   g.mean_px = dL_dsplat.mean_px;
@@ -87,11 +87,11 @@ FN Footprint splat_of_vjp(real depth, RenderSettings settings, Splat dL_dsplat) 
 }
 
 struct GaussianVjp {
-  StoredGaussian dL_dstored;  // without what the colour adds to the mean: view_ray_vjp's result
+  StoredGaussian dL_dstored;  // the colour's contribution to the mean is missing: view_ray_vjp returns it
   Projected dL_dprojected;    // to be passed on to gaussian_camera_vjp
 };
 
-// For a Gaussian that was not culled. depth: its footprint's.
+// Valid only for a Gaussian that was not culled. `depth` is that of its footprint.
 FN GaussianVjp gaussian_vjp(ActiveGaussian g, GaussianForm form, Pinhole camera, RenderSettings settings, real depth,
                             Splat dL_dsplat) {
   FootprintVjp f =
@@ -115,13 +115,12 @@ FN ViewRay view_ray(vec3 mean, Pinhole camera) {
   return v;
 }
 
-// From the gradient of the basis for its direction to that of the offset, which is also what the colour adds to that
-// of the mean.
+// Maps the gradient of the basis to that of the offset, which is also the colour's contribution to that of the mean.
 FN vec3 view_ray_vjp(int degree, ViewRay v, HarmonicBasis dL_dbasis) {
   return view_direction_vjp(v.offset, harmonic_basis_vjp(degree, v.direction, dL_dbasis));
 }
 
-// The camera moves the Gaussian on the screen and changes from where it is seen.
+// The camera affects both the projection of a Gaussian and the direction from which it is seen.
 FN Pinhole gaussian_camera_vjp(Placed g, Pinhole camera, Projected dL_dprojected, vec3 dL_doffset) {
   Pinhole dL_dcamera = project_camera_vjp(g, camera, dL_dprojected);
   Pinhole by_color = view_offset_camera_vjp(camera, dL_doffset);

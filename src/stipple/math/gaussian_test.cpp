@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole way from stored parameters to a splat: its VJP against dual numbers and against finite
-// differences, for every form that parameters come in.
+// The whole computation from stored parameters to a splat: its VJP against dual numbers and against finite
+// differences, for every form in which parameters can be stored.
 #include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
@@ -8,7 +8,7 @@ namespace {
 
 using M = Math<double>;
 
-// All that a splat depends on. The numbers of this test come in this order.
+// Everything that a splat depends on. Failure messages number the inputs in this order.
 template <class T>
 struct Inputs {
   typename Math<T>::StoredGaussian gaussian;
@@ -95,7 +95,7 @@ Inputs<double> any_inputs(std::mt19937& rng, const Kind& kind) {
   return in;
 }
 
-// Of a Gaussian that is drawn.
+// The inputs of a Gaussian that is not culled.
 Inputs<double> random_inputs(std::mt19937& rng, const Kind& kind) {
   Inputs<double> in = any_inputs(rng, kind);
   while (splat(in, kind).opacity == 0) in = any_inputs(rng, kind);
@@ -111,7 +111,7 @@ TEST(Gaussian, VjpIsExactForEveryForm) {
       const Inputs<double> in = random_inputs(rng, kind);
       auto seeded = seed<Inputs>(in);
       using T = decltype(seeded.gaussian.logit_opacity);
-      seeded.camera.size_px = {T(in.camera.size_px.x), T(in.camera.size_px.y)};  // has no gradient
+      seeded.camera.size_px = {T(in.camera.size_px.x), T(in.camera.size_px.y)};  // not a variable
       auto y = splat(seeded, kind);
       ASSERT_GT(y.opacity.value, 0);
       (y.channels.x.value > 0 ? open : clamped)++;
@@ -132,7 +132,7 @@ double loss(const Inputs<double>& in, const Kind& kind, M::Splat dL_dsplat) {
 }
 
 bool is_near_a_clamp(const Inputs<double>& in, const Kind& kind) {
-  Vec4<double> c = splat(in, kind).channels;  // a colour is either clearly positive or clearly clamped
+  Vec4<double> c = splat(in, kind).channels;  // each colour must be clearly positive or clearly clamped
   Inputs<double> brighter = in;
   for (int k = 0; k < 3; ++k) brighter.sh[0][k] += 0.01;
   Vec4<double> b = splat(brighter, kind).channels;
@@ -150,7 +150,7 @@ TEST(Gaussian, VjpAgreesWithFiniteDifferences) {
       auto dL_dsplat = random_struct<M::Splat>(rng, -1, 1);
       Inputs<double> g = splat_vjp(in, kind, dL_dsplat);
       auto x = reals<double>(in);
-      for (std::size_t i = 0; i < x.size() - 2; ++i) {  // without the picture's size
+      for (std::size_t i = 0; i < x.size() - 2; ++i) {  // all but the image size
         const double at = x[i], step = 1e-6 * std::max(1.0, std::abs(at));
         x[i] = at + step;
         const double above = loss(in, kind, dL_dsplat);
@@ -164,7 +164,7 @@ TEST(Gaussian, VjpAgreesWithFiniteDifferences) {
     }
 }
 
-TEST(Gaussian, WhatMeansNothingGetsNoGradient) {
+TEST(Gaussian, UnusedParametersGetNoGradient) {
   std::mt19937 rng(62);
   for (int flags = 0; flags < kFlagSets; ++flags) {
     const Kind kind = kind_of(0, flags);
@@ -181,7 +181,7 @@ TEST(Gaussian, WhatMeansNothingGetsNoGradient) {
   }
 }
 
-// The same Gaussian, stored in three ways.
+// The same Gaussian, stored in three forms.
 TEST(Gaussian, FormsAgree) {
   std::mt19937 rng(63);
   for (int i = 0; i < kTrials; ++i) {

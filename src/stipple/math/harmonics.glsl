@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// View-dependent colour by real spherical harmonics up to degree 3, with the signs customary for Gaussian splats:
+// View-dependent colour by real spherical harmonics up to degree 3, with the signs customary in Gaussian splatting:
 //
 //   v = mu - camera centre = mu + W^T t      d = v / |v|      color = max(0, 1/2 + sum_k basis_k(d) sh_k)
 //
-// The basis comes alone: every backend streams the coefficients from its own memory, and their gradient is just
-// basis_k dL_dcolor. Sloan, "Efficient Spherical Harmonic Evaluation", JCGT 2013.
+// Only the basis is computed here: every backend streams the coefficients from its own memory, and their gradient is
+// simply basis_k dL_dcolor. Sloan, "Efficient Spherical Harmonic Evaluation", JCGT 2013.
 
 struct HarmonicBasis {
   real b[16];
@@ -12,7 +12,7 @@ struct HarmonicBasis {
 
 CONST(real, sh_0, 0.28209479177387814)
 CONST(real, sh_1, 0.4886025119029199)
-CONST(real, sh_2_xy, 1.0925484305920792)  // also yz and xz, negative there
+CONST(real, sh_2_xy, 1.0925484305920792)  // also for yz and xz, with a negative sign
 CONST(real, sh_2_zz, 0.31539156525252005)
 CONST(real, sh_2_xx_yy, 0.5462742152960396)
 CONST(real, sh_3_cubic, 0.5900435899266435)
@@ -85,7 +85,7 @@ FN vec3 harmonic_basis_vjp(int degree, vec3 d, HarmonicBasis dL_dh) {
 // Offset from the camera's centre, in the world frame.
 FN vec3 view_offset(vec3 mean, Pinhole camera) { return mean + transpose(camera.rotation) * camera.translation; }
 
-// Its derivative with respect to the mean is the identity; this is the camera's share.
+// The gradient with respect to the camera; the Jacobian with respect to the mean is the identity.
 FN Pinhole view_offset_camera_vjp(Pinhole camera, vec3 dL_dv) {
   Pinhole g;
   g.rotation = outerProduct(camera.translation, dL_dv);
@@ -96,7 +96,7 @@ FN Pinhole view_offset_camera_vjp(Pinhole camera, vec3 dL_dv) {
   return g;
 }
 
-CONST(real, min_view_distance, 1e-8)  // nearer than this there is no direction, and no gradient of one
+CONST(real, min_view_distance, 1e-8)  // closer than this the direction is undefined and gets no gradient
 
 FN vec3 view_direction(vec3 v) {
   real distance = sqrt(dot(v, v));
@@ -114,7 +114,7 @@ FN vec3 color_from_harmonics(vec3 sum) {  // sum_k basis_k sh_k
   return vec3(max(sum.x + real(0.5), real(0)), max(sum.y + real(0.5), real(0)), max(sum.z + real(0.5), real(0)));
 }
 
-// From the colour itself: where the sum was clamped, and only there, it is 0.
+// Needs only the colour, which is 0 exactly where the sum was clamped.
 FN vec3 color_from_harmonics_vjp(vec3 color, vec3 dL_dcolor) {
   return vec3(select(color.x > real(0), dL_dcolor.x, real(0)), select(color.y > real(0), dL_dcolor.y, real(0)),
               select(color.z > real(0), dL_dcolor.z, real(0)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spherical harmonics and view direction: VJPs, orthonormality, both sides of the colour clamp.
+// Spherical harmonics and view direction: VJPs, orthonormality, and both sides of the colour clamp.
 #include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
@@ -44,7 +44,7 @@ TEST(Harmonics, ViewDirectionVjpIsExact) {
         [](auto v) { return Math<decltype(v.x)>::view_direction(v); }, M::view_direction_vjp);
 }
 
-TEST(Harmonics, AMeanAtTheCameraCentreHasADirectionWithoutGradient) {
+TEST(Harmonics, MeanAtTheCameraCentreHasADirectionButNoGradient) {
   EXPECT_EQ(Math<float>::view_direction({0, 0, 0}), Vec3f(0, 0, 1));
   EXPECT_EQ(Math<float>::view_direction_vjp({0, 0, 1e-9f}, {1, 1, 1}), Vec3f(0, 0, 0));
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The noise that lets faint Gaussians wander. Kheradmand et al., "3D Gaussian Splatting as Markov Chain Monte Carlo",
-// 2024.
+// Noise that makes faint Gaussians explore the scene. Kheradmand et al., "3D Gaussian Splatting as Markov Chain Monte
+// Carlo", 2024.
 //
 //   mean' = mean + Sigma n * amount * sigmoid(100 (0.005 - opacity)),   n = three standard normals
 //
-// Random numbers are a hash of (Gaussian, seed), so that any thread can have any of them; the generator uses nothing
-// but 32-bit integers, which every GLSL has. Nothing differentiates through noise, so it has no VJP. These functions
-// are for one Gaussian at a time, and so may branch.
+// Random numbers are a hash of (Gaussian, seed), so that any thread can compute any of them. The generator uses only
+// 32-bit integers, which every version of GLSL has. Nothing differentiates through noise, so it has no VJP. These
+// functions process one Gaussian at a time and so may branch.
 
 struct RandomBits {
   uint x;
@@ -14,7 +14,7 @@ struct RandomBits {
   uint z;
 };
 
-// The mixing step of the hash: each word takes up the product of the other two.
+// The mixing step of the hash: adds to each word the product of the other two.
 FN RandomBits mix_bits(RandomBits v) {
   v.x = v.x + v.y * v.z;
   v.y = v.y + v.z * v.x;
@@ -22,9 +22,9 @@ FN RandomBits mix_bits(RandomBits v) {
   return v;
 }
 
-// PCG3D: a bijection of three words. Jarzynski and Olano, "Hash Functions
-// for GPU Rendering", JCGT 2020. One step of a linear congruential generator for each word, then two of mixing, with
-// the high halves brought down to the low ones between them.
+// PCG3D, a bijection of three words: one step of a linear congruential generator per word, then two mixing steps, and
+// between these the high half of each word is XORed into its low half. Jarzynski and Olano, "Hash Functions for GPU
+// Rendering", JCGT 2020.
 FN RandomBits hash_of(RandomBits v) {
   v.x = v.x * 1664525u + 1013904223u;
   v.y = v.y * 1664525u + 1013904223u;
@@ -36,7 +36,7 @@ FN RandomBits hash_of(RandomBits v) {
   return mix_bits(v);
 }
 
-// An odd multiple of 2^-24 in (0, 1): exact in a float, and its logarithm is finite.
+// An odd multiple of 2^-24 in (0, 1): it is exact in a float and has a finite logarithm.
 FN real uniform_from_bits(uint bits) { return (real(bits >> 9u) + real(0.5)) * real(1.1920928955078125e-7); }
 
 // Two standard normals from two uniforms. Box and Muller, "A Note on the Generation of Random Normal Deviates", 1958.
@@ -46,7 +46,7 @@ FN vec2 normals_from_uniforms(real u, real v) {
   return vec2(radius * cos(angle), radius * sin(angle));
 }
 
-// A Gaussian's own random bits. Hashed twice: once, the highest bits of the key change too few of the result's.
+// The random bits of one Gaussian. Hashed twice, because after one hash the key's highest bits affect too few bits.
 FN RandomBits random_bits(uint gaussian, uint seed_low, uint seed_high) {
   RandomBits key;
   key.x = gaussian;
@@ -55,7 +55,7 @@ FN RandomBits random_bits(uint gaussian, uint seed_low, uint seed_high) {
   return hash_of(hash_of(key));
 }
 
-// A Gaussian's three standard normals. Another hash has the fourth uniform that they take.
+// Three standard normals for one Gaussian. They need four uniforms; the fourth comes from another hash.
 FN vec3 gaussian_noise(uint gaussian, uint seed_low, uint seed_high) {
   RandomBits bits = random_bits(gaussian, seed_low, seed_high);
   RandomBits more = hash_of(bits);
@@ -65,10 +65,10 @@ FN vec3 gaussian_noise(uint gaussian, uint seed_low, uint seed_high) {
 }
 
 CONST(real, noise_steepness, 100)
-CONST(real, noise_faint_opacity, 0.005)  // at which the noise is at half of its strength
+CONST(real, noise_faint_opacity, 0.005)  // at which the noise has half its strength
 CONST(real, noise_max_opacity, 0.25)     // above this the factor is below 1e-10
 
-// The mean after noise. One that would not be finite stays where it was.
+// The mean with noise added, or the unchanged mean if the result would not be finite.
 FN vec3 perturbed_mean(vec3 mean, vec3 log_scale, vec4 rotation, real logit_opacity, real amount, uint gaussian,
                        uint seed_low, uint seed_high) {
   real opacity = sigmoid(logit_opacity);
@@ -78,6 +78,6 @@ FN vec3 perturbed_mean(vec3 mean, vec3 log_scale, vec4 rotation, real logit_opac
   shape.rotation = rotation;
   vec3 moved = mean + covariance(shape) * gaussian_noise(gaussian, seed_low, seed_high) *
                           (amount * sigmoid(noise_steepness * (noise_faint_opacity - opacity)));
-  real zero = (moved.x + moved.y + moved.z) * real(0);  // unless one is not finite
+  real zero = (moved.x + moved.y + moved.z) * real(0);  // or NaN if a coordinate is not finite
   return select(zero == real(0), moved, mean);
 }

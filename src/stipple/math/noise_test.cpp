@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generator's numbers are normal and independent, over Gaussians and over seeds; and what the noise does
-// to means.
+// The generator's numbers are normal and independent across Gaussians and seeds; the noise moves only faint
+// Gaussians, according to their covariance.
 #include <functional>
 #include <limits>
 #include <set>
@@ -16,7 +16,7 @@ using std::uint32_t;
 
 constexpr uint32_t kCount = 200000;
 
-// Fixed for good: a model trained from a seed must be trainable again.
+// These values must never change, because training from a seed must be reproducible.
 TEST(Noise, HashIsFixed) {
   auto expect_hash = [](F::RandomBits key, F::RandomBits expected) {
     F::RandomBits bits = F::hash_of(key);
@@ -29,7 +29,7 @@ TEST(Noise, HashIsFixed) {
   expect_hash({0xffffffffu, 0x80000000u, 0x12345678u}, {0x835177f7u, 0x80d9f894u, 0xfed61e69u});
 }
 
-TEST(Noise, EveryBitOfTheKeyChangesHalfOfTheBits) {
+TEST(Noise, EveryBitOfTheKeyFlipsHalfOfTheOutputBits) {
   const uint32_t keys = 256;
   for (int word = 0; word < 3; ++word)
     for (int bit = 0; bit < 32; ++bit) {
@@ -39,7 +39,7 @@ TEST(Noise, EveryBitOfTheKeyChangesHalfOfTheBits) {
         const F::RandomBits c = F::random_bits(key[0], key[1], key[2]);
         key[word] ^= 1u << bit;
         const F::RandomBits d = F::random_bits(key[0], key[1], key[2]);
-        // Only the 23 bits that become a uniform number.
+        // Only the 23 bits that are used for a uniform number.
         for (uint32_t difference : {c.x ^ d.x, c.y ^ d.y, c.z ^ d.z})
           changed += __builtin_popcount(difference >> 9);
       }
@@ -55,7 +55,7 @@ TEST(Noise, UniformsLieStrictlyBetweenZeroAndOne) {
 }
 
 // x = r cos(2 pi v) and y = r sin(2 pi v): dx/dv = -2 pi y, dy/dv = 2 pi x.
-TEST(Noise, NormalsTurnWithTheSecondUniform) {
+TEST(Noise, SecondUniformRotatesTheNormals) {
   std::mt19937 rng(70);
   for (int i = 0; i < kTrials; ++i) {
     const Dual<1> u(uniform(rng, 0.01, 0.99)), v(uniform(rng, 0, 1), 0);
@@ -74,7 +74,7 @@ double average(const std::function<double(uint32_t)>& f) {
   return sum / kCount;
 }
 
-// Limits are five standard deviations of what independent normals would give.
+// Tolerances are five standard deviations of the averages that independent normals have.
 void expect_independent_normals(const Draw& draw) {
   std::vector<Vec3<double>> n(kCount + 1);
   for (uint32_t i = 0; i <= kCount; ++i) {
@@ -96,7 +96,7 @@ void expect_independent_normals(const Draw& draw) {
         EXPECT_NEAR(average([&](uint32_t i) { return std::pow(n[i][a] * n[i][b], 2); }), 1,
                     std::sqrt(8) * unit);
       }
-      // The next one's.
+      // The neighbour's components are independent, too.
       EXPECT_NEAR(average([&](uint32_t i) { return n[i][a] * n[i + 1][b]; }), 0, unit);
       EXPECT_NEAR(average([&](uint32_t i) { return std::pow(n[i][a] * n[i + 1][b], 2); }), 1,
                   std::sqrt(8) * unit);
@@ -104,18 +104,18 @@ void expect_independent_normals(const Draw& draw) {
   }
 }
 
-TEST(Noise, IsNormalAndIndependentOverGaussians) {
+TEST(Noise, IsNormalAndIndependentAcrossGaussians) {
   expect_independent_normals([](uint32_t i) { return F::gaussian_noise(i, 0x9abcdef0u, 0x12345678u); });
   expect_independent_normals([](uint32_t i) { return F::gaussian_noise(i, 0, 0); });
 }
 
-TEST(Noise, IsNormalAndIndependentOverSeeds) {
+TEST(Noise, IsNormalAndIndependentAcrossSeeds) {
   expect_independent_normals([](uint32_t i) { return F::gaussian_noise(5, i, 0); });
   expect_independent_normals([](uint32_t i) { return F::gaussian_noise(123456, 0xffff0000u + i, i >> 16); });
   expect_independent_normals([](uint32_t i) { return F::gaussian_noise(0, 0, i); });
 }
 
-TEST(Noise, IsDifferentForEveryGaussianAndEverySeed) {
+TEST(Noise, DiffersForEveryGaussianAndSeed) {
   std::set<std::array<float, 3>> seen;
   for (uint32_t gaussian = 0; gaussian < 100; ++gaussian)
     for (uint32_t low = 0; low < 10; ++low)
@@ -126,39 +126,39 @@ TEST(Noise, IsDifferentForEveryGaussianAndEverySeed) {
   EXPECT_EQ(seen.size(), 10000u);
 }
 
-constexpr Vec4f kTurned(0.9f, 0.1f, -0.3f, 0.2f);
+constexpr Vec4f kRotation(0.9f, 0.1f, -0.3f, 0.2f);
 
-// The move is the covariance times the noise, and its strength falls with the opacity.
-TEST(Noise, MovesAMeanByItsCovariance) {
+// The displacement is the covariance times the noise, and it decreases with opacity.
+TEST(Noise, ScalesWithTheCovariance) {
   const Vec3f mean(1, 2, 3), log_scale(-1, 0, 0.5f);
-  const Mat3f covariance = F::covariance({F::scale_from_log(log_scale, 1), kTurned});
+  const Mat3f covariance = F::covariance({F::scale_from_log(log_scale, 1), kRotation});
   for (float opacity : {1e-4f, 0.005f, 0.01f, 0.05f}) {
     const float strength = 0.1f * F::sigmoid(100 * (0.005f - opacity));
     for (uint32_t i = 0; i < 100; ++i) {
       const Vec3f expected = mean + covariance * F::gaussian_noise(i, 4, 2) * strength;
-      const Vec3f moved = F::perturbed_mean(mean, log_scale, kTurned, F::logit(opacity), 0.1f, i, 4, 2);
+      const Vec3f moved = F::perturbed_mean(mean, log_scale, kRotation, F::logit(opacity), 0.1f, i, 4, 2);
       for (int c = 0; c < 3; ++c) EXPECT_NEAR(moved[c], expected[c], 1e-5) << opacity;
     }
   }
 }
 
-TEST(Noise, LeavesAMeanThatIsNotFaint) {
+TEST(Noise, DoesNotMoveGaussiansThatAreNotFaint) {
   const Vec3f mean(1, 2, 3);
   for (float opacity : {0.2500001f, 0.5f, 0.999f})
-    EXPECT_EQ(F::perturbed_mean(mean, {0, 0, 0}, kTurned, F::logit(opacity), 1e6f, 1, 2, 3), mean);
-  EXPECT_NE(F::perturbed_mean(mean, {0, 0, 0}, kTurned, F::logit(0.2f), 1e6f, 1, 2, 3), mean);
-  EXPECT_EQ(F::perturbed_mean(mean, {0, 0, 0}, kTurned, F::logit(0.01f), 0, 1, 2, 3), mean);
+    EXPECT_EQ(F::perturbed_mean(mean, {0, 0, 0}, kRotation, F::logit(opacity), 1e6f, 1, 2, 3), mean);
+  EXPECT_NE(F::perturbed_mean(mean, {0, 0, 0}, kRotation, F::logit(0.2f), 1e6f, 1, 2, 3), mean);
+  EXPECT_EQ(F::perturbed_mean(mean, {0, 0, 0}, kRotation, F::logit(0.01f), 0, 1, 2, 3), mean);
 }
 
-TEST(Noise, LeavesAMeanThatWouldNotBeFinite) {
+TEST(Noise, NeverMakesAMeanNonFinite) {
   const float nan = std::numeric_limits<float>::quiet_NaN(),
               infinity = std::numeric_limits<float>::infinity();
   const Vec3f mean(1, 2, 3);
   for (float bad : {nan, infinity, 60.0f})
-    EXPECT_EQ(F::perturbed_mean(mean, {0, bad, 0}, kTurned, -5, 0.1f, 1, 2, 3), mean) << bad;
+    EXPECT_EQ(F::perturbed_mean(mean, {0, bad, 0}, kRotation, -5, 0.1f, 1, 2, 3), mean) << bad;
   EXPECT_EQ(F::perturbed_mean(mean, {0, 0, 0}, {nan, 0, 0, 1}, -5, 0.1f, 1, 2, 3), mean);
-  EXPECT_EQ(F::perturbed_mean(mean, {0, 0, 0}, kTurned, nan, 0.1f, 1, 2, 3), mean);
-  EXPECT_EQ(F::perturbed_mean(mean, {0, 0, 0}, kTurned, -5, infinity, 1, 2, 3), mean);
+  EXPECT_EQ(F::perturbed_mean(mean, {0, 0, 0}, kRotation, nan, 0.1f, 1, 2, 3), mean);
+  EXPECT_EQ(F::perturbed_mean(mean, {0, 0, 0}, kRotation, -5, infinity, 1, 2, 3), mean);
 }
 
 }  // namespace

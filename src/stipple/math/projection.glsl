@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Project a world-space Gaussian through a pinhole camera (EWA splatting).
+// Projection of a world-space Gaussian through a pinhole camera (EWA splatting).
 //
 //   p = W mu + t                        mean in the camera frame, z forward
 //   m = f p.xy / p.z + c                mean in pixels; pixel (i, j) has its centre at (i + 0.5, j + 0.5)
-//   J = d m / d p                       with p.xy / p.z clamped to the field of view and 15 % of the image around
+//   J = d m / d p                       with p.xy / p.z clamped to the image plus a margin of 15 % on each side
 //   S = J C J^T,  C = W Sigma W^T       screen covariance, (xx, xy, yy)
 //
-// Zwicker et al., "EWA Splatting", 2002; Kerbl et al., 2023, section 4. The clamp keeps J, which is only a linear
-// approximation, from exploding beside the field of view; its gradient is exact here.
+// Zwicker et al., "EWA Splatting", 2002; Kerbl et al., 2023, section 4. J is only a linear approximation; the clamp
+// keeps it from growing without bound outside the field of view. The gradient of the clamp is exact.
 
 struct Pinhole {
   mat3 rotation;     // camera_from_world
   vec3 translation;  // camera_from_world, scene units
   vec2 focal_px;
   vec2 center_px;
-  vec2 size_px;  // width and height of the image: constants, they get no gradient
+  vec2 size_px;  // width and height of the image; constant, so they get no gradient
 };
 
-struct Placed {  // what project() reads of a Gaussian, and what its gradient is about
+struct Placed {  // what project() needs of a Gaussian; also the type of its gradient
   vec3 mean;
   mat3 covariance;  // Sigma
 };
@@ -28,7 +28,7 @@ struct Projected {
   real depth;           // z in the camera frame, scene units
 };
 
-CONST(real, view_margin, 0.15)  // of the image's size on each side: the classic 1.3 x tan(fov / 2) when centred
+CONST(real, view_margin, 0.15)  // of the image size, on each side; 1.3 tan(fov / 2), the classic limit, if centred
 
 FN vec2 slope_limit_low(Pinhole camera) {
   return -(camera.center_px + camera.size_px * view_margin) / camera.focal_px;
@@ -71,7 +71,7 @@ FN Projected project(Placed g, Pinhole camera) {
   return result;
 }
 
-struct ProjectionGradient {  // of the quantities between the inputs and the result
+struct ProjectionGradient {  // with respect to the intermediate quantities
   vec3 dL_dp;
   mat3 dL_dC;
   vec2 dL_df;
@@ -85,7 +85,7 @@ FN ProjectionGradient projection_gradient(ProjectionTerms a, Pinhole camera, Pro
   vec3 Cy = a.C * a.jy;
   vec3 dL_djx = Cx * (real(2) * dL_dS.x) + Cy * dL_dS.y;
   vec3 dL_djy = Cy * (real(2) * dL_dS.z) + Cx * dL_dS.y;
-  // Symmetric: the packed xy entry is shared out between both off-diagonal places.
+  // Symmetric: the packed xy entry is split evenly between the two off-diagonal entries.
   d.dL_dC = outerProduct(a.jx, a.jx) * dL_dS.x + outerProduct(a.jy, a.jy) * dL_dS.z +
             (outerProduct(a.jx, a.jy) + outerProduct(a.jy, a.jx)) * (real(0.5) * dL_dS.y);
   d.dL_df = vec2(dL_djx.x - a.clamped.x * dL_djx.z, dL_djy.y - a.clamped.y * dL_djy.z);
@@ -109,7 +109,7 @@ FN Placed project_vjp(Placed g, Pinhole camera, Projected dL_dresult) {
   return dL_dg;
 }
 
-// One coordinate of the limits: a clamped slope is (limit * focal) / focal, so it moves with focal and centre.
+// For one coordinate. A clamped slope is (constant - center) / focal, so it depends on the focal length and the centre.
 FN real clamped_focal_vjp(real slope, real clamped, real focal, real dL_dclamped) {
   return select(slope == clamped, real(0), -clamped / focal * dL_dclamped);
 }
@@ -118,7 +118,7 @@ FN real clamped_center_vjp(real slope, real clamped, real focal, real dL_dclampe
   return select(slope == clamped, real(0), -dL_dclamped / focal);
 }
 
-// The same derivative with respect to the camera; the rotation's nine entries count as independent.
+// The gradient with respect to the camera; the nine entries of the rotation count as independent.
 FN Pinhole project_camera_vjp(Placed g, Pinhole camera, Projected dL_dresult) {
   ProjectionTerms a = projection_terms(g, camera);
   ProjectionGradient d = projection_gradient(a, camera, dL_dresult);

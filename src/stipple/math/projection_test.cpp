@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Projection: VJPs for the Gaussian and the camera, inside the field of view and on each side where it is
-// clamped.
+// Projection: VJPs with respect to the Gaussian and the camera, inside the field of view and beyond each of
+// the limits at which it is clamped.
 #include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
@@ -24,7 +24,7 @@ Pinhole<double> random_camera(std::mt19937& rng) {
   return c;
 }
 
-// A Gaussian whose slope x/z, y/z lies `side` (-1 below, 0 inside, +1 above) of each limit.
+// A Gaussian whose slopes x/z and y/z are below (-1), within (0) or above (+1) the limits.
 PackedPlaced<double> random_placed(std::mt19937& rng, const Pinhole<double>& c, int side_x, int side_y) {
   auto slope = [&](int side, double low, double high) {
     double width = high - low;
@@ -39,7 +39,7 @@ PackedPlaced<double> random_placed(std::mt19937& rng, const Pinhole<double>& c, 
   return pack(transpose(c.rotation) * (p - c.translation), M::covariance(shape));
 }
 
-// The same camera as constants for another scalar.
+// The same values as constants of another scalar type.
 template <class T>
 Pinhole<T> constant(const Pinhole<double>& c) {
   Pinhole<T> r;
@@ -81,7 +81,7 @@ TEST_P(ProjectionSides, CameraVjpIsExact) {
     auto y = [&] {
       auto c = seed<Pinhole>(camera);
       using T = decltype(c.focal_px.x);
-      c.size_px = {T(camera.size_px.x), T(camera.size_px.y)};  // the image's size is not a variable
+      c.size_px = {T(camera.size_px.x), T(camera.size_px.y)};  // the image size is not a variable
       return Math<T>::project(constant<T>(g), c);
     }();
     auto dL_dy = random_struct<Projected<double>>(rng, -1, 1);
@@ -92,7 +92,7 @@ TEST_P(ProjectionSides, CameraVjpIsExact) {
 INSTANTIATE_TEST_SUITE_P(, ProjectionSides,
                          testing::Combine(testing::Values(-1, 0, 1), testing::Values(-1, 0, 1)));
 
-TEST(Projection, AGaussianOnTheAxisLandsOnThePrincipalPoint) {
+TEST(Projection, GaussianOnTheAxisProjectsToThePrincipalPoint) {
   Pinhole<double> c;
   c.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   c.translation = {0, 0, 0};
@@ -108,7 +108,7 @@ TEST(Projection, AGaussianOnTheAxisLandsOnThePrincipalPoint) {
   EXPECT_NEAR(s.covariance_px2.y, 0, 1e-12);
 }
 
-TEST(Projection, CentredLimitsAreTheClassicOnes) {
+TEST(Projection, LimitsOfACentredCameraAreTheClassicOnes) {
   Pinhole<double> c = {};
   c.focal_px = {500, 400};
   c.center_px = {320, 240};

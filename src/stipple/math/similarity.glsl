@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How alike two pictures are at one pixel and one channel: |x - y|, and SSIM over an 11 x 11 Gaussian window.
+// Similarity of two images at one pixel and channel: |x - y|, and SSIM over an 11 x 11 Gaussian window.
 //
 //   with the window's means  mx = E[x], my = E[y], xx = E[x^2], yy = E[y^2], xy = E[xy]
 //   ssim = (2 mx my + C1) (2 (xy - mx my) + C2) / ((mx^2 + my^2 + C1) (xx - mx^2 + yy - my^2 + C2))
 //
-// Wang et al., "Image quality assessment: from error visibility to structural similarity", 2004. The picture's
-// gradient gathers these with the same window: dL_dx = E[dL_dmx] + 2 x E[dL_dxx] + y E[dL_dxy].
+// Wang et al., "Image quality assessment: from error visibility to structural similarity", 2004. The gradient
+// with respect to the image applies the same window to these: dL_dx = E[dL_dmx] + 2 x E[dL_dxx] + y E[dL_dxy].
 
 CONST(real, ssim_c1, 0.0001)  // 0.01^2
 CONST(real, ssim_c2, 0.0009)  // 0.03^2
@@ -20,7 +20,7 @@ FN real ssim_window_weight(int offset) {
 
 FN real absolute_difference(real x, real y) { return abs(x - y); }
 
-FN real absolute_difference_vjp(real x, real y, real dL_dresult) {  // dL_dx; 0 where x = y
+FN real absolute_difference_vjp(real x, real y, real dL_dresult) {  // dL_dx; 0 if x = y
   return select(x > y, dL_dresult, select(x < y, -dL_dresult, real(0)));
 }
 

@@ -14,7 +14,7 @@ using M = Math<double>;
 TEST(Similarity, SsimVjpIsExact) {
   std::mt19937 rng(60);
   for (int i = 0; i < kTrials; ++i) {
-    // Means of real windows: three random pixel pairs with weights.
+    // Means of a realistic window: three random pairs of pixels with weights.
     Means<double> m = {};
     for (double weight : {0.5, 0.3, 0.2}) {
       double x = uniform(rng, 0, 1), y = uniform(rng, 0, 1);
@@ -52,7 +52,7 @@ TEST(Similarity, AbsoluteDifferenceVjpIsExactOnBothSides) {
   EXPECT_EQ(M::absolute_difference_vjp(0.5, 0.5, 1), 0);
 }
 
-TEST(Adam, FirstStepMovesByTheRateAgainstTheGradient) {
+TEST(Adam, FirstStepMovesByTheLearningRateAgainstTheGradient) {
   M::AdamRule rule{0.01, 0.9, 0.999, 1e-15, 1 / (1 - 0.9), 1 / (1 - 0.999)};
   for (double gradient : {-3.0, 1e-6, 250.0}) {
     M::AdamParameter p = M::adam({1, 0, 0}, gradient, rule);
@@ -62,7 +62,7 @@ TEST(Adam, FirstStepMovesByTheRateAgainstTheGradient) {
   }
 }
 
-TEST(Adam, FollowsTheWrittenOutRecurrence) {
+TEST(Adam, FollowsTheReferenceRecurrence) {
   std::mt19937 rng(62);
   M::AdamParameter p{0.5, 0, 0};
   double value = 0.5, m = 0, v = 0;
@@ -76,7 +76,7 @@ TEST(Adam, FollowsTheWrittenOutRecurrence) {
   }
 }
 
-TEST(Adam, AZeroGradientLeavesAFreshParameterAlone) {
+TEST(Adam, ZeroGradientLeavesAFreshParameterUnchanged) {
   Math<float>::AdamParameter p =
       Math<float>::adam({1, 0, 0}, 0, {0.01f, 0.9f, 0.999f, 1e-15f, 10.0f, 1000.0f});
   EXPECT_EQ(p.value, 1.0f);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tiles a splat touches: exactly those in which some pixel centre can have alpha >= 1/255, that is where
+// A splat touches exactly those tiles in which some pixel centre can have alpha >= 1/255, that is, where
 //
 //   q(d) = Q.xx dx^2 + 2 Q.xy dx dy + Q.yy dy^2 <= tau = 2 ln(255 o),   d = pixel centre - mean
 //
-// For a row of tiles this is one interval of columns, found in closed form: the ellipse's extreme x lies at
-// dy = -+ (Q.xy / Q.yy) x_reach, or, when that is outside the row, at the row's edge nearest to it.
-// Everything here is piecewise constant, so nothing has a derivative.
+// In each row of tiles this is one interval of columns, found in closed form: the extreme x of the ellipse lies at
+// dy = -+ (Q.xy / Q.yy) x_reach or, if that is outside the row, at the row's nearest edge. Everything here is piecewise
+// constant, so there are no derivatives.
 
 CONST(int, tile_size_px, 16)
 
-struct TileRange {  // tiles begin .. end - 1; empty when end <= begin
+struct TileRange {  // tiles begin .. end - 1; empty if end <= begin
   int begin;
   int end;
 };
 
-// Tiles along one axis whose pixel centres, tile k + 0.5 to tile (k + 1) - 0.5, meet [low_px, high_px].
+// Tiles along one axis whose pixel centres (for tile k, from 16 k + 0.5 to 16 (k + 1) - 0.5) meet [low_px, high_px].
 FN TileRange tiles_meeting(real low_px, real high_px, int tile_count) {
   real tile = real(tile_size_px);
   real first = -floor((tile - real(0.5) - low_px) / tile);
@@ -22,8 +22,8 @@ FN TileRange tiles_meeting(real low_px, real high_px, int tile_count) {
   TileRange range;
   range.begin = 0;
   range.end = 0;
-  if (!(low_px <= high_px)) return range;  // also what is not a number: it has no place on the screen
-  // Clamped before the conversion: a splat can reach further than an int.
+  if (!(low_px <= high_px)) return range;  // also rejects NaN
+  // Clamped before the conversion, because the extent of a splat can exceed the range of int.
   range.begin = int(clamp(first, real(0), real(tile_count)));
   range.end = int(clamp(last, real(-1), real(tile_count - 1))) + 1;
   return range;
@@ -33,17 +33,17 @@ FN TileRange tile_rows(Footprint s, int row_count) {
   return tiles_meeting(s.mean_px.y - s.half_extent_px.y, s.mean_px.y + s.half_extent_px.y, row_count);
 }
 
-// x of the ellipse q = tau at dy, relative to the mean, on the side of `sign`.
+// x of the ellipse q = tau at dy, relative to the mean. `sign` selects the right (1) or the left (-1) side.
 FN real ellipse_x(vec3 conic, real tau, real dy, real sign) {
   real root = conic.y * conic.y * dy * dy - conic.x * (conic.z * dy * dy - tau);
   return (sign * sqrt(max(root, real(0))) - conic.y * dy) / conic.x;
 }
 
-// tau: splat_tau() of its opacity, the same for all rows.
+// tau = splat_tau() of the splat's opacity is passed in, because it is the same for all rows.
 FN TileRange tile_columns(Footprint s, real tau, int row, int column_count) {
   real low_dy = real(row * tile_size_px) + real(0.5) - s.mean_px.y;
   real high_dy = low_dy + real(tile_size_px - 1);
-  real dy_of_extreme = -s.conic.y / s.conic.z * s.half_extent_px.x;  // where x is largest; its mirror is smallest
+  real dy_of_extreme = -s.conic.y / s.conic.z * s.half_extent_px.x;  // of the largest x; negated, of the smallest
   real right = ellipse_x(s.conic, tau, clamp(dy_of_extreme, low_dy, high_dy), real(1));
   real left = ellipse_x(s.conic, tau, clamp(-dy_of_extreme, low_dy, high_dy), real(-1));
   return tiles_meeting(s.mean_px.x + left, s.mean_px.x + right, column_count);

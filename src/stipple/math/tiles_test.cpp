@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles that a splat is listed in are those in which it is drawn: none is missed, and hardly any is idle.
+// A splat is listed in exactly the tiles in which it is drawn: none is missed, and hardly any is unnecessary.
 #include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
@@ -31,9 +31,9 @@ bool is_drawn_in(const F::Footprint& s, int column, int row) {
   return false;
 }
 
-TEST(Tiles, AreExactlyThoseInWhichASplatIsDrawn) {
+TEST(Tiles, AreThoseInWhichTheSplatIsDrawn) {
   std::mt19937 rng(50);
-  int drawn = 0, idle = 0;
+  int drawn = 0, unnecessary = 0;
   for (int i = 0; i < 5 * kTrials; ++i) {
     F::Footprint s = random_footprint(rng);
     if (s.opacity == 0) continue;
@@ -43,15 +43,15 @@ TEST(Tiles, AreExactlyThoseInWhichASplatIsDrawn) {
       for (int column = 0; column < kColumns; ++column) {
         bool listed = row >= rows.begin && row < rows.end && column >= columns.begin && column < columns.end;
         bool needed = is_drawn_in(s, column, row);
-        ASSERT_TRUE(listed || !needed) << "splat " << i << " is missing in tile " << column << ", " << row;
+        ASSERT_TRUE(listed || !needed) << "splat " << i << " is missing from tile " << column << ", " << row;
         drawn += needed;
-        idle += listed && !needed;
+        unnecessary += listed && !needed;
       }
     }
   }
   EXPECT_GT(drawn, kTrials);
-  // Idle are only those where the ellipse passes between pixel centres.
-  EXPECT_LT(idle, drawn / 20);
+  // A tile is unnecessary only if the ellipse passes between its pixel centres.
+  EXPECT_LT(unnecessary, drawn / 20);
 }
 
 TEST(Tiles, RangesAreClampedToTheImage) {
@@ -63,9 +63,9 @@ TEST(Tiles, RangesAreClampedToTheImage) {
   EXPECT_LE(right.end, right.begin);
 }
 
-TEST(Tiles, CountFromPixelCentresNotEdges) {
-  F::TileRange r =
-      F::tiles_meeting(15.5f, 16.4f, 3);  // the last centre of tile 0 is 15.5, the first of tile 1 16.5
+TEST(Tiles, DependOnPixelCentresNotEdges) {
+  // The last pixel centre of tile 0 is at 15.5, the first of tile 1 at 16.5.
+  F::TileRange r = F::tiles_meeting(15.5f, 16.4f, 3);
   EXPECT_EQ(r.begin, 0);
   EXPECT_EQ(r.end, 1);
   r = F::tiles_meeting(15.6f, 16.5f, 3);

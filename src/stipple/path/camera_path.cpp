@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Data may name photos by absolute paths, or by ones that lead out of its folder; pictures stay in theirs.
+// Photo names may be absolute or lead out of their folder, but rendered images must stay in theirs.
 fs::path without_detours(const fs::path& name) {
   fs::path inner;
   for (const fs::path& part : name.relative_path().lexically_normal())
@@ -33,7 +33,7 @@ int even_side(int side_px) { return std::max(side_px - side_px % 2, 2); }
 
 std::vector<SceneView> views_to_follow(const Scene& scene) {
   if (scene.views.empty())
-    throw Error(fmt::format("{}: there are no cameras to follow; add photos", scene.path.string()));
+    throw Error(fmt::format("{}: the scene has no cameras to follow; add photos", scene.path.string()));
   std::vector<SceneView> views;
   for (const std::size_t i : scene.train_views()) views.push_back(scene.views[i]);
   return views.empty() ? scene.views : views;
@@ -56,7 +56,7 @@ std::vector<PathFrame> photo_path(const Scene& scene) {
   for (const SceneView& v : scene.views) {
     const fs::path photo = without_detours(v.name);
     std::string name = fs::path(photo).replace_extension(".png").string();
-    if (!taken.insert(name).second) name = photo.string() + ".png";  // a.jpg and a.png
+    if (!taken.insert(name).second) name = photo.string() + ".png";  // e.g. both a.jpg and a.png
     frames.push_back({name, v.camera});
   }
   return frames;

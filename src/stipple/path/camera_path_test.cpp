@@ -75,13 +75,13 @@ float angle_to_focus(const Camera& camera) {  // rad
   return std::asin(length(sight));
 }
 
-TEST(OrbitPath, GoesAllAroundWhereThePhotosDo) {
+TEST(OrbitPath, SurroundsCentreIfCamerasDo) {
   const auto frames = orbit_path(ring(30), 100);
   ASSERT_EQ(frames.size(), 100u);
   EXPECT_EQ(frames[0].name, "0001.png");
   EXPECT_EQ(frames[99].name, "0100.png");
   for (const PathFrame& f : frames) {
-    EXPECT_LT(angle_to_focus(f.camera), 5e-3f);  // focus_of() leans a little towards the cameras
+    EXPECT_LT(angle_to_focus(f.camera), 5e-3f);  // focus_of() is biased slightly towards the cameras
     EXPECT_NEAR(length(center_of(f.camera) - kFocus), std::sqrt(17.0f), 1e-2f);
     EXPECT_NEAR(center_of(f.camera).z, kFocus.z + 1, 1e-2f);
     EXPECT_EQ(f.camera.width_px, 64);
@@ -92,11 +92,11 @@ TEST(OrbitPath, GoesAllAroundWhereThePhotosDo) {
   EXPECT_GT(steps.least, 0.95f * steps.most);
 }
 
-TEST(OrbitPath, StaysOnAnArcWhereThePhotosDo) {
+TEST(OrbitPath, StaysOnArcIfCamerasDo) {
   const auto frames = orbit_path(ring(60, kTurn / 3, 0.5f), 100);
   float least_rad = 9, most_rad = -9, lowest = 9, highest = -9;
   for (const PathFrame& f : frames) {
-    EXPECT_LT(angle_to_focus(f.camera), 5e-3f);  // focus_of() leans a little towards the cameras
+    EXPECT_LT(angle_to_focus(f.camera), 5e-3f);  // focus_of() is biased slightly towards the cameras
     const Vec3f d = center_of(f.camera) - kFocus;
     least_rad = std::min(least_rad, std::atan2(d.y, d.x)),
     most_rad = std::max(most_rad, std::atan2(d.y, d.x));
@@ -108,17 +108,17 @@ TEST(OrbitPath, StaysOnAnArcWhereThePhotosDo) {
   EXPECT_GT(most_rad, kTurn / 3 - 0.4f);
   EXPECT_GT(lowest, 0.4f);
   EXPECT_LT(highest, 1.65f);
-  EXPECT_LT(steps_of(frames, true).most, 0.3f) << "the loop is closed";
+  EXPECT_LT(steps_of(frames, true).most, 0.3f) << "the loop is not closed";
 }
 
-TEST(OrbitPath, AnArcAcrossTheWrapOfAngles) {
+TEST(OrbitPath, HandlesArcAcrossWrappedAngles) {
   Scene scene;
   for (int i = -10; i <= 10; ++i)
     scene.views.push_back(view_at(on_ring(kTurn / 2 + 0.05f * static_cast<float>(i))));
   for (const PathFrame& f : orbit_path(scene, 40)) EXPECT_LT(center_of(f.camera).x, kFocus.x - 3);
 }
 
-TEST(OrbitPath, IsAnOvalWhereThePhotosAre) {
+TEST(OrbitPath, FollowsOvalOfCameras) {
   Scene scene;
   for (int i = 0; i < 60; ++i) {
     const float a = kTurn * static_cast<float>(i) / 60;
@@ -128,12 +128,12 @@ TEST(OrbitPath, IsAnOvalWhereThePhotosAre) {
   for (const SceneView& v : scene.views) EXPECT_LT(nearest_frame(frames, v.camera), 0.6f);
 }
 
-TEST(OrbitPath, IsUprightFromAnyWorldFrame) {
+TEST(OrbitPath, LooksDownFromMedianElevation) {
   for (const PathFrame& f : orbit_path(ring(30), 10))
     EXPECT_NEAR(axis_of(f.camera).z, -1 / std::sqrt(17.0f), 1e-2f);
 }
 
-TEST(OrbitPath, CamerasThatLookOutwardsAreAnError) {
+TEST(OrbitPath, RejectsCamerasThatLookOutwards) {
   Scene scene;
   for (int i = 0; i < 12; ++i) {
     const Vec3f place = on_ring(kTurn * static_cast<float>(i) / 12);
@@ -147,13 +147,13 @@ TEST(InterpolatedPath, PassesEveryCameraAtAnEvenPace) {
   const Scene scene = ring(20);
   const auto frames = interpolated_path(scene, 200);
   const Steps steps = steps_of(frames, true);
-  EXPECT_LT(steps.most, 1.2f * steps.least) << "closed, and as fast everywhere";
+  EXPECT_LT(steps.most, 1.2f * steps.least) << "the path is not closed or its speed varies";
   EXPECT_LT(steps.sharpest_turn_rad, 1.2f * kTurn / 200);
   for (const SceneView& v : scene.views) EXPECT_LT(nearest_frame(frames, v.camera), steps.most);
   for (const PathFrame& f : frames) EXPECT_LT(angle_to_focus(f.camera), 0.02f);
 }
 
-TEST(InterpolatedPath, AnArcIsFlownFromEndToEnd) {
+TEST(InterpolatedPath, FollowsArcFromEndToEnd) {
   const Scene scene = ring(20, 2.0f, 0.3f);
   const auto frames = interpolated_path(scene, 150);
   EXPECT_LT(step_between(frames.front().camera, scene.views.front().camera), 1e-3f);
@@ -163,7 +163,7 @@ TEST(InterpolatedPath, AnArcIsFlownFromEndToEnd) {
   for (const SceneView& v : scene.views) EXPECT_LT(nearest_frame(frames, v.camera), steps.most);
 }
 
-TEST(InterpolatedPath, UnevenSpacingMakesNoJumps) {
+TEST(InterpolatedPath, UnevenSpacingCausesNoJumps) {
   Scene scene;
   for (const float angle : {0.0f, 0.01f, 0.02f, 0.8f, 0.81f, 0.81f, 1.9f, 2.0f})
     scene.views.push_back(view_at(on_ring(angle)));
@@ -171,14 +171,14 @@ TEST(InterpolatedPath, UnevenSpacingMakesNoJumps) {
   EXPECT_LT(steps.most, 1.2f * steps.least);
 }
 
-TEST(InterpolatedPath, NamesThatJumpAroundAreReordered) {
+TEST(InterpolatedPath, ReordersNamesThatJumpAround) {
   const Scene in_order = ring(20);
   Scene scene;
   for (std::size_t i = 0; i < 20; ++i) scene.views.push_back(in_order.views[i * 7 % 20]);
   EXPECT_LT(steps_of(interpolated_path(scene, 100), true).most, 1.2f * kTurn * 4 / 100);
 }
 
-TEST(InterpolatedPath, TurningInPlaceIsEvenToo) {
+TEST(InterpolatedPath, TurnsInPlaceAtAnEvenPace) {
   Scene scene;
   for (int i = 0; i < 6; ++i) {
     const float a = 0.4f * static_cast<float>(i);
@@ -200,7 +200,7 @@ TEST(InterpolatedPath, ZoomsBetweenCameras) {
     EXPECT_GT(frames[i].camera.focal_px.x, frames[i - 1].camera.focal_px.x);
 }
 
-TEST(CameraPaths, FewOrEqualCamerasStillMakeOne) {
+TEST(CameraPaths, WorkWithFewOrEqualCameras) {
   const SceneView view = view_at(on_ring(0));
   const Scene one = scene_of({view}), equal = scene_of({view, view, view, view}),
               two = scene_of({view, view_at(on_ring(0.5f))});
@@ -209,7 +209,7 @@ TEST(CameraPaths, FewOrEqualCamerasStillMakeOne) {
       for (const auto& frames : {orbit_path(scene, count), interpolated_path(scene, count)}) {
         ASSERT_EQ(frames.size(), static_cast<std::size_t>(count));
         for (const PathFrame& f : frames) {
-          EXPECT_LT(turn_between(f.camera, view.camera), 0.6f);  // not NaN either
+          EXPECT_LT(turn_between(f.camera, view.camera), 0.6f);  // fails for NaN, too
           EXPECT_LT(step_between(f.camera, view.camera), 2.5f);
         }
       }
@@ -217,7 +217,7 @@ TEST(CameraPaths, FewOrEqualCamerasStillMakeOne) {
     EXPECT_LT(turn_between(frames[4].camera, view.camera), 1e-2f);
 }
 
-TEST(CameraPaths, NoCamerasAreAnError) {
+TEST(CameraPaths, RejectScenesWithoutCameras) {
   EXPECT_THROW(orbit_path({}, 5), Error);
   EXPECT_THROW(interpolated_path({}, 5), Error);
   EXPECT_TRUE(photo_path({}).empty());
@@ -233,7 +233,7 @@ TEST(CameraPaths, FollowTheTrainingCameras) {
   for (const PathFrame& f : interpolated_path(scene, 20)) EXPECT_GT(center_of(f.camera).x, kFocus.x);
 }
 
-TEST(CameraPaths, SidesAreEvenForVideo) {
+TEST(CameraPaths, HaveEvenSidesForVideo) {
   Scene scene = ring(10);
   for (SceneView& v : scene.views) v.camera.width_px = 65, v.camera.height_px = 1;
   for (const auto& frames : {orbit_path(scene, 2), interpolated_path(scene, 2)}) {
@@ -243,7 +243,7 @@ TEST(CameraPaths, SidesAreEvenForVideo) {
   EXPECT_EQ(photo_path(scene)[0].camera.width_px, 65);
 }
 
-TEST(PhotoPath, NamesFollowThePhotos) {
+TEST(PhotoPath, NamesFramesAfterPhotos) {
   Scene scene = ring(6);
   const char* names[6] = {"left/0001.jpg", "a.jpg", "a.png", "../../b.JPG", "/data/c.png", "./d"};
   for (std::size_t i = 0; i < 6; ++i) scene.views[i].name = names[i];
@@ -255,7 +255,7 @@ TEST(PhotoPath, NamesFollowThePhotos) {
             scene.views[1].camera.camera_from_world.translation);
 }
 
-TEST(Resized, KeepsPixelsSquareAndCutsOff) {
+TEST(Resized, KeepsPixelAspectRatioAndCrops) {
   Camera camera = view_at(on_ring(0)).camera;
   camera.center_px = {33, 24};
   const Camera same_shape = resized(camera, 128, 96);

@@ -14,11 +14,11 @@ namespace stipple {
 
 namespace {
 
-constexpr float kLongWay = 2;            // times the nearest-neighbour way: names that jump around
-constexpr double kNearEnd = 1.5;         // times the median step: the last camera is next to the first
-constexpr int kSamples = 32;             // of the curve between two cameras
-constexpr double kSamePlace = 1e-6;      // travel, below which two cameras are one
-constexpr std::size_t kFewestRound = 3;  // cameras that can make a round trip
+constexpr float kDetour = 2;             // times the nearest-neighbour length: beyond it, names jump around
+constexpr double kNearEnd = 1.5;         // times the median step: within it, the path closes
+constexpr int kSamples = 32;             // of the curve, per segment between two cameras
+constexpr double kSamePlace = 1e-6;      // travel below which two cameras count as one
+constexpr std::size_t kMinLoopSize = 3;  // fewest cameras of a closed path
 
 using Vec2d = Vec2<double>;
 using Vec3d = Vec3<double>;
@@ -34,10 +34,10 @@ float distance(const SceneView& a, const SceneView& b) {
   return std::sqrt(dot(d, d));
 }
 
-float way_through(const std::vector<SceneView>& views) {
-  float way = 0;
-  for (std::size_t i = 1; i < views.size(); ++i) way += distance(views[i - 1], views[i]);
-  return way;
+float path_length(const std::vector<SceneView>& views) {
+  float sum = 0;
+  for (std::size_t i = 1; i < views.size(); ++i) sum += distance(views[i - 1], views[i]);
+  return sum;
 }
 
 std::vector<SceneView> by_nearest_neighbour(std::vector<SceneView> views) {
@@ -52,14 +52,14 @@ std::vector<SceneView> by_nearest_neighbour(std::vector<SceneView> views) {
 
 std::vector<SceneView> in_order(std::vector<SceneView> views) {
   std::vector<SceneView> other = by_nearest_neighbour(views);
-  return way_through(views) > kLongWay * way_through(other) ? other : views;
+  return path_length(views) > kDetour * path_length(other) ? other : views;
 }
 
-// A camera as numbers that can be mixed.
+// A camera as numbers that can be interpolated.
 struct Key {
   Vec3d position;   // world frame
-  Vec4d rotation;   // camera_from_world, a quaternion (w, x, y, z) near to its neighbours' in sign
-  Vec2d log_focal;  // of pixels: so that it stays positive, and zooms are even
+  Vec4d rotation;   // camera_from_world as a quaternion (w, x, y, z), with the sign nearest to its neighbours
+  Vec2d log_focal;  // log of pixels, so that focal lengths stay positive and zooming is even
   Vec2d center_px;
 };
 
@@ -71,7 +71,7 @@ Key mix(const Key& a, const Key& b, double t) {
 
 Vec4d unit(Vec4d q) { return q * (1 / length(q)); }
 
-// q and -q are the same rotation; this is the one on the side of another.
+// q and -q are the same rotation; this returns the one nearer to `other`.
 Vec4d beside(Vec4d q, Vec4d other) { return dot(q, other) < 0 ? -q : q; }
 
 Key key_of(const Camera& camera) {
@@ -96,19 +96,19 @@ Camera camera_of(const Key& key, Camera camera) {
   return camera;
 }
 
-// A curve through cameras: Catmull and Rom's in Barry and Goldman's form with centripetal knots, which
-// neither overshoots nor makes loops where cameras are unevenly spaced (Yuksel et al., 2011). Quaternions of
-// neighbours are near each other, so they are mixed as the rest is, and normalised.
+// A curve through cameras: a Catmull-Rom spline in Barry and Goldman's form with centripetal knots, which
+// neither overshoots nor loops where cameras are unevenly spaced (Yuksel et al., 2011). Quaternions of
+// neighbours are close to each other, so they are interpolated linearly like the rest, and normalised.
 class Curve {
  public:
-  Curve(const std::vector<SceneView>& views, const Camera& picture, double scene_depth)
+  Curve(const std::vector<SceneView>& views, const Camera& reference, double scene_depth)
       : scene_depth_(scene_depth) {
-    for (const SceneView& v : views) add(key_of(resized(v.camera, picture.width_px, picture.height_px)));
-    close_round_trip();
+    for (const SceneView& v : views) add(key_of(resized(v.camera, reference.width_px, reference.height_px)));
+    close_loop();
     sample();
   }
 
-  // `count` of them at equal travel. A closed curve does not show its first place again at the end.
+  // `count` keys at equal steps of travel. A closed curve does not repeat its first key at the end.
   std::vector<Key> places(int count) const {
     const int step_count = is_closed_ ? count : std::max(count - 1, 1);
     std::vector<Key> places;
@@ -125,24 +125,24 @@ class Curve {
     keys_.push_back(key);
   }
 
-  void close_round_trip() {
-    if (keys_.size() < kFewestRound) return;
+  void close_loop() {
+    if (keys_.size() < kMinLoopSize) return;
     std::vector<float> steps;
     for (std::size_t i = 1; i < keys_.size(); ++i)
       steps.push_back(static_cast<float>(travel(keys_[i - 1], keys_[i])));
-    const double way_back = travel(keys_.back(), keys_.front());
-    is_closed_ = way_back <= kNearEnd * quantile_of(std::move(steps), 0.5f);
-    if (way_back < kSamePlace) keys_.pop_back();
+    const double closing_step = travel(keys_.back(), keys_.front());
+    is_closed_ = closing_step <= kNearEnd * quantile_of(std::move(steps), 0.5f);
+    if (closing_step < kSamePlace) keys_.pop_back();
   }
 
-  // How far the picture moves from one place to another, in radians of view: by turning, and by moving past
-  // things at the scene's depth.
+  // How far the image moves between two keys, in radians of view: by rotation, and by translation relative to
+  // objects at the scene's depth.
   double travel(const Key& a, const Key& b) const {
     const Vec4d from = unit(a.rotation), to = unit(b.rotation);
     return length(b.position - a.position) / scene_depth_ + 2 * length(beside(to, from) - from);
   }
 
-  // From -1 to one after the last: on around a closed curve, straight on at the ends of an open one.
+  // Key i, from -1 to one past the last. A closed curve wraps around; an open one is extrapolated linearly.
   Key key(int i) const {
     const int n = static_cast<int>(keys_.size());
     const auto inner = [&](int k) { return keys_[static_cast<std::size_t>(k)]; };
@@ -152,14 +152,14 @@ class Curve {
     return inner(i);
   }
 
-  // From key `segment` on, at this share, 0 to 1, of the way to the next.
+  // The point at `share` (0 to 1) of the way from key `segment` to the next.
   Key place(int segment, double share) const {
     Key p[4];
     double knot[4] = {0, 0, 0, 0};
     for (int i = 0; i < 4; ++i) {
       p[i] = key(segment + i - 1);
       if (i == 0) continue;
-      p[i].rotation = beside(p[i].rotation, p[i - 1].rotation);  // all around, it ends up as -q
+      p[i].rotation = beside(p[i].rotation, p[i - 1].rotation);  // after a full turn, the sign is reversed
       knot[i] = knot[i - 1] + std::sqrt(travel(p[i - 1], p[i]));
     }
     const double at = knot[1] + share * (knot[2] - knot[1]);
@@ -192,7 +192,7 @@ class Curve {
   double scene_depth_;
   bool is_closed_ = false;
   std::vector<Key> keys_;
-  std::vector<double> travel_;  // from the start to each sample of the curve, kSamples a segment
+  std::vector<double> travel_;  // from the start to each sample of the curve, kSamples per segment
 };
 
 double depth_of(const std::vector<SceneView>& views) {
@@ -211,10 +211,10 @@ double depth_of(const std::vector<SceneView>& views) {
 std::vector<PathFrame> interpolated_path(const Scene& scene, int frame_count) {
   assert(frame_count > 0);
   const std::vector<SceneView> views = in_order(views_to_follow(scene));
-  const Camera picture = median_camera(views);
+  const Camera reference = median_camera(views);
   std::vector<PathFrame> frames;
-  for (const Key& key : Curve(views, picture, depth_of(views)).places(frame_count))
-    frames.push_back({frame_name(static_cast<int>(frames.size())), camera_of(key, picture)});
+  for (const Key& key : Curve(views, reference, depth_of(views)).places(frame_count))
+    frames.push_back({frame_name(static_cast<int>(frames.size())), camera_of(key, reference)});
   return frames;
 }
 

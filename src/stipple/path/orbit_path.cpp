@@ -18,17 +18,17 @@ namespace stipple {
 namespace {
 
 constexpr float kTurn = 6.2831853f;            // rad
-constexpr float kWidestGap = kTurn / 4;        // rad, of a capture that went all around
-constexpr float kSteepest = 1.4f;              // rad: at the pole itself no way is up
-constexpr float kFewest = 0.1f, kMost = 0.9f;  // the share of cameras that bounds the ellipse
-constexpr float kNearness = 24;                // 1/rad^2: cameras 12 degrees to the side still count
-constexpr float kTowards = 0.5f;               // cosine to the focus of a camera that looks at it
+constexpr float kWidestGap = kTurn / 4;        // rad; a capture with wider gaps is an arc
+constexpr float kSteepest = 1.4f;              // rad; at the pole itself, up is undefined
+constexpr float kFewest = 0.1f, kMost = 0.9f;  // quantiles of the cameras that bound the ellipse
+constexpr float kNearness = 24;   // 1/rad^2; weights fall off with a standard deviation of 12 degrees
+constexpr float kTowards = 0.5f;  // a camera looks at the focus if the cosine of the angle is larger
 
 struct Polar {
   float azimuth_rad, elevation_rad, distance;
 };
 
-// Places as seen from the focus.
+// Positions in polar coordinates around the focus.
 class Globe {
  public:
   explicit Globe(std::span<const SceneView> views) : focus_(focus_of(views)), axes_(upright_axes(views)) {}
@@ -58,7 +58,7 @@ class Globe {
   Axes axes_;
 };
 
-struct Gap {  // without cameras, as seen from the focus
+struct Gap {  // a range of azimuths without cameras
   float end_rad, width_rad;
 };
 
@@ -71,7 +71,7 @@ Gap widest_gap(std::vector<float> azimuths) {
   return widest;
 }
 
-// The way around the focus, in azimuth and elevation.
+// The orbit around the focus, in azimuth, elevation and distance.
 class Loop {
  public:
   explicit Loop(std::vector<Polar> cameras) : cameras_(std::move(cameras)) {
@@ -83,7 +83,7 @@ class Loop {
     const Gap gap = widest_gap(azimuths);
     is_circle_ = gap.width_rad <= kWidestGap;
     for (float& a : azimuths)
-      if (a < gap.end_rad) a += kTurn;  // so that the arc is one range
+      if (a < gap.end_rad) a += kTurn;  // so that the arc is one contiguous range
     azimuth_ = range_of(azimuths);
     elevation_ = range_of(elevations);
     median_elevation_rad_ = quantile_of(std::move(elevations), 0.5f);
@@ -106,8 +106,8 @@ class Loop {
     return {(low + high) / 2, (high - low) / 2};
   }
 
-  // That of the outer ones among the cameras in this direction, the mean and a standard deviation: people
-  // walk around a long thing on an oval, and what is flown around too closely is flown through.
+  // The mean distance of the cameras in this direction plus one standard deviation: people walk around long
+  // objects on an oval, and a path too close to an object would cut through it.
   float distance_at(float azimuth_rad) const {
     double weights = 0, sum = 0, square_sum = 0;
     for (const Polar& c : cameras_) {
@@ -134,8 +134,8 @@ std::vector<PathFrame> orbit_path(const Scene& scene, int frame_count) {
   const Globe globe(views);
   if (!globe.is_looked_at_by(views))
     throw Error(
-        fmt::format("{}: its cameras look at no common middle that could be flown around; interpolate "
-                    "between them instead",
+        fmt::format("{}: the cameras do not look at a common centre to orbit; interpolate between them "
+                    "instead",
                     scene.path.string()));
   std::vector<Polar> places;
   for (const SceneView& v : views) places.push_back(globe.polar_of(center_of(v.camera)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the ways to make a path share.
+// Shared by the implementations of camera paths.
 #include <string>
 #include <vector>
 
@@ -8,12 +8,12 @@
 
 namespace stipple {
 
-// Those that were trained on, or all where none was. Error when there is none at all.
+// The training views, or all views if there are none. Throws Error if the scene has no views at all.
 std::vector<SceneView> views_to_follow(const Scene& scene);
 
-// The camera with the median field of view, with even sides, as video wants them.
+// The camera with the median field of view, with even sides, as video encoders need them.
 Camera median_camera(const std::vector<SceneView>& views);
 
-std::string frame_name(int index);  // 0: "0001.png"
+std::string frame_name(int index);  // "0001.png" for 0
 
 }  // namespace stipple

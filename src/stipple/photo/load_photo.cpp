@@ -24,12 +24,13 @@ struct Size {
   int width_px, height_px;
 };
 
-// The other way round where the orientation swaps the axes: upright from stored, and stored from upright.
+// Converts a stored size to an upright one and back: swaps the sides if the orientation swaps the axes.
 Size turned(Size size, int orientation) {
   return swaps_axes(orientation) ? Size{size.height_px, size.width_px} : size;
 }
 
-bool have_same_shape(Size a, Size b) {  // sides that were rounded, or that someone cropped by a few pixels
+// Tolerates 2 %: sides may have been rounded, or cropped by a few pixels.
+bool have_same_shape(Size a, Size b) {
   const std::int64_t ab = std::int64_t{a.width_px} * b.height_px, ba = std::int64_t{b.width_px} * a.height_px;
   return 50 * std::abs(ab - ba) <= std::max(ab, ba);
 }
@@ -37,12 +38,12 @@ bool have_same_shape(Size a, Size b) {  // sides that were rounded, or that some
 void check_shape(const SceneView& view, Size photo) {
   if (have_same_shape(photo, {view.lens.width_px, view.lens.height_px})) return;
   throw Error(fmt::format(
-      "{}: the photo has {} x {} pixels but its camera {} x {}; use the photos that the cameras were made "
-      "from",
+      "{}: the photo has {} x {} pixels but its camera has {} x {}; use the photos that the cameras were "
+      "estimated from",
       view.image_path.string(), photo.width_px, photo.height_px, view.lens.width_px, view.lens.height_px));
 }
 
-// The size at which the picture's pixels, before distortion is taken out, are as large as the camera's.
+// The size at which the pixels of the photo, still distorted, are as large as the camera's.
 Size working_size(const Lens& lens, const Camera& camera) {
   if (lens.is_pinhole()) return {camera.width_px, camera.height_px};
   const auto scaled = [](int side_px, double to_focal_px, double focal_px) {
@@ -52,7 +53,7 @@ Size working_size(const Lens& lens, const Camera& camera) {
           scaled(lens.height_px, camera.focal_px.y, lens.focal_px.y)};
 }
 
-std::uint8_t product(int a, int b) {  // of parts of 255
+std::uint8_t product(int a, int b) {  // of fractions of 255
   return static_cast<std::uint8_t>((a * b + 127) / 255);
 }
 
@@ -65,7 +66,7 @@ bool has_transparency(const ByteImage& image) {
   return false;
 }
 
-// RGB and, where the alpha channel is one, a weight.
+// Converts to RGB, with a weight as fourth channel if alpha is used as one.
 ByteImage to_weighted_rgb(ByteImage image, AlphaUse use) {
   if (image.channel_count == 3) return image;
   const bool transparent = has_transparency(image);
@@ -86,7 +87,7 @@ ByteImage to_weighted_rgb(ByteImage image, AlphaUse use) {
   return rgb;
 }
 
-// One channel, white where the photo counts: the alpha of a mask that has some, else its brightness.
+// One channel, white where the photo counts: the mask's alpha if it has transparency, else its brightness.
 ByteImage load_mask(const std::filesystem::path& path) {
   const ByteImage image = load_byte_image(path);
   const bool use_alpha = has_transparency(image);
@@ -101,14 +102,14 @@ ByteImage load_mask(const std::filesystem::path& path) {
   return mask;
 }
 
-// The view's mask over the stored picture, pixel by pixel.
+// The view's mask, with the size and orientation of the stored image.
 ByteImage load_mask_for(const SceneView& view, const StoredImage& stored) {
   ByteImage mask = load_mask(view.mask_path);
   const int orientation = stored.info.orientation;
   const Size photo = turned({stored.info.width_px, stored.info.height_px}, orientation);
   if (!have_same_shape({mask.width_px, mask.height_px}, photo)) {
     throw Error(fmt::format(
-        "{}: the mask has {} x {} pixels but its photo {} {} x {}; both must have the same shape",
+        "{}: the mask has {} x {} pixels but its photo {} has {} x {}; both must have the same aspect ratio",
         view.mask_path.string(), mask.width_px, mask.height_px, view.name, photo.width_px, photo.height_px));
   }
   const Size size = turned({stored.pixels.width_px, stored.pixels.height_px}, orientation);
@@ -133,7 +134,7 @@ Photo to_photo(ByteImage image) {
     photo.rgb = std::move(image.values);
     return photo;
   }
-  const bool weighted = has_transparency(image);  // else every pixel counts
+  const bool weighted = has_transparency(image);  // otherwise every pixel counts fully
   photo.rgb.resize(3 * image.pixel_count());
   photo.weight.resize(weighted ? image.pixel_count() : 0);
   for (std::size_t i = 0; i < image.pixel_count(); ++i) {
@@ -153,7 +154,7 @@ Photo load_photo(const SceneView& view) {
 
   stored.pixels = to_weighted_rgb(std::move(stored.pixels), view.alpha);
   if (!view.mask_path.empty()) stored.pixels = masked(stored.pixels, load_mask_for(view, stored));
-  // Scaled first, since less is left to turn.
+  // Scaling first leaves fewer pixels to turn.
   const Extent extent{.width_px = info.width_px, .height_px = info.height_px, .shrunk_by = stored.shrunk_by};
   size = turned(size, info.orientation);
   ByteImage pixels = area_scaled(std::move(stored.pixels), extent, size.width_px, size.height_px);

@@ -5,7 +5,7 @@
 
 namespace stipple {
 
-// The view's photo as it is trained on: decoded, upright, masked, undistorted, at the camera's size.
+// Loads a view's photo for training: decoded, upright, masked, undistorted, and at the camera's size.
 Photo load_photo(const SceneView& view);
 
 }  // namespace stipple

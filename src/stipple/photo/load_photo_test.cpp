@@ -17,7 +17,7 @@
 namespace stipple {
 namespace {
 
-// A view of a picture of this size, trained on at another.
+// A view whose photo has one size and is trained on at another.
 SceneView view_of(const std::filesystem::path& path, int width, int height, int to_width, int to_height) {
   SceneView view;
   view.name = path.filename().string();
@@ -41,7 +41,7 @@ ByteImage pixels(int width, int height, int channels, std::vector<std::uint8_t> 
   return image;
 }
 
-// A view of a PNG with these pixels, at its own size.
+// A view of a PNG with these pixels, at full resolution.
 SceneView png_view(const TestFolder& folder, const ByteImage& image) {
   save_png(image, folder / "photo.png");
   return view_of(folder / "photo.png", image.width_px, image.height_px, image.width_px, image.height_px);
@@ -58,7 +58,7 @@ int largest_difference(const std::vector<std::uint8_t>& a, const std::vector<std
 
 using Bytes = std::vector<std::uint8_t>;
 
-TEST(LoadPhoto, IsThePictureAtItsOwnSize) {
+TEST(LoadPhoto, KeepsPixelsAtFullResolution) {
   TestFolder folder;
   const std::filesystem::path path = folder.write("a.jpg", waves(33, 21).encode());
   const Photo photo = load_photo(view_of(path, 33, 21, 33, 21));
@@ -68,10 +68,10 @@ TEST(LoadPhoto, IsThePictureAtItsOwnSize) {
   EXPECT_TRUE(photo.weight.empty());
 }
 
-TEST(LoadPhoto, IsScaledTheSameWayHoweverItIsDecodedAndHeld) {
+TEST(LoadPhoto, ScalesAlikeForAllDecodingScalesAndOrientations) {
   TestFolder folder;
   for (int orientation = 1; orientation <= 8; ++orientation) {
-    Jpeg jpeg = waves(405, 243);  // cut at 1/2, 1/4 and 1/8
+    Jpeg jpeg = waves(405, 243);  // not a multiple of 2, 4 or 8
     jpeg.app1 = exif(orientation, false);
     const std::filesystem::path path = folder.write("a.jpg", jpeg.encode());
     const ByteImage full = load_byte_image(path);
@@ -86,7 +86,7 @@ TEST(LoadPhoto, IsScaledTheSameWayHoweverItIsDecodedAndHeld) {
   }
 }
 
-TEST(LoadPhoto, TakesAFileSavedAtAnotherSizeThanTheLens) {
+TEST(LoadPhoto, AcceptsFileOfAnotherSizeThanTheLens) {
   TestFolder folder;
   const std::filesystem::path path = folder.write("a.jpg", waves(60, 40).encode());
   const Photo photo = load_photo(view_of(path, 240, 160, 30, 20));
@@ -94,26 +94,26 @@ TEST(LoadPhoto, TakesAFileSavedAtAnotherSizeThanTheLens) {
   EXPECT_EQ(load_photo(view_of(path, 240, 160, 61, 40)).width_px, 61);
 }
 
-TEST(LoadPhoto, RefusesAPhotoOfAnotherShapeThanItsCamera) {
+TEST(LoadPhoto, RejectsPhotoWithAnotherAspectRatioThanItsCamera) {
   TestFolder folder;
   const std::filesystem::path path = folder.write("a.jpg", waves(60, 40).encode());
   EXPECT_EQ(error_of([&] { load_photo(view_of(path, 40, 60, 40, 60)); }),
             path.string() +
-                ": the photo has 60 x 40 pixels but its camera 40 x 60; use the photos that the "
-                "cameras were made from");
+                ": the photo has 60 x 40 pixels but its camera has 40 x 60; use the photos that the "
+                "cameras were estimated from");
 }
 
-TEST(LoadPhoto, NamesAFileThatIsNotThere) {
+TEST(LoadPhoto, NamesMissingFile) {
   EXPECT_EQ(error_of([] { load_photo(view_of("no/a.jpg", 4, 4, 4, 4)); }),
             "cannot open no/a.jpg: No such file or directory");
 }
 
-TEST(LoadPhoto, RepeatsGrey) {
+TEST(LoadPhoto, ExpandsGreyToRgb) {
   TestFolder folder;
   EXPECT_EQ(load_photo(png_view(folder, pixels(2, 1, 1, {7, 200}))).rgb, (Bytes{7, 7, 7, 200, 200, 200}));
 }
 
-TEST(LoadPhoto, AlphaIsTheWeight) {
+TEST(LoadPhoto, UsesAlphaAsWeight) {
   TestFolder folder;
   const Photo photo = load_photo(png_view(folder, pixels(2, 1, 4, {10, 20, 30, 0, 40, 50, 60, 128})));
   EXPECT_EQ(photo.rgb, (Bytes{10, 20, 30, 40, 50, 60}));
@@ -126,7 +126,7 @@ TEST(LoadPhoto, AlphaIsTheWeight) {
   EXPECT_TRUE(opaque.weight.empty());
 }
 
-TEST(LoadPhoto, AlphaShowsABackground) {
+TEST(LoadPhoto, CompositesAlphaOverBackground) {
   TestFolder folder;
   SceneView view = png_view(folder, pixels(3, 1, 4, {10, 20, 30, 0, 40, 50, 60, 128, 70, 80, 90, 255}));
   view.alpha = AlphaUse::kWhite;
@@ -139,7 +139,7 @@ TEST(LoadPhoto, AlphaShowsABackground) {
   EXPECT_EQ(load_photo(view).rgb, (Bytes{224, 224, 224}));
 }
 
-TEST(LoadPhoto, AMaskMayHaveAnyKindAndSize) {
+TEST(LoadPhoto, AcceptsMasksOfAnyChannelCountAndSize) {
   TestFolder folder;
   ByteImage photo(4, 4, 3);
   SceneView view = png_view(folder, photo);
@@ -153,13 +153,13 @@ TEST(LoadPhoto, AMaskMayHaveAnyKindAndSize) {
   EXPECT_EQ(weight_under(pixels(2, 2, 1, {255, 0, 255, 0})), left);  // smaller
   EXPECT_EQ(weight_under(area_scaled(pixels(4, 4, 1, left), 16, 16)), left);
   EXPECT_EQ(weight_under(pixels(2, 2, 3, {255, 255, 255, 0, 0, 0, 255, 255, 255, 0, 0, 0})), left);
-  EXPECT_EQ(weight_under(pixels(2, 2, 2, {9, 255, 9, 0, 9, 255, 9, 0})), left);  // alpha has some: it counts
-  EXPECT_EQ(weight_under(pixels(2, 2, 2, {255, 255, 0, 255, 255, 255, 0, 255})), left);  // it has none
+  EXPECT_EQ(weight_under(pixels(2, 2, 2, {9, 255, 9, 0, 9, 255, 9, 0})), left);  // transparent: alpha counts
+  EXPECT_EQ(weight_under(pixels(2, 2, 2, {255, 255, 0, 255, 255, 255, 0, 255})), left);  // opaque
   EXPECT_EQ(weight_under(pixels(1, 1, 3, {10, 20, 31})), Bytes(16, 20));
   EXPECT_TRUE(weight_under(pixels(1, 1, 1, {255})).empty());
 }
 
-TEST(LoadPhoto, AMaskAndAlphaMultiply) {
+TEST(LoadPhoto, MultipliesMaskAndAlpha) {
   TestFolder folder;
   SceneView view = png_view(folder, pixels(2, 1, 4, {1, 2, 3, 128, 1, 2, 3, 255}));
   view.mask_path = folder / "mask.png";
@@ -167,7 +167,7 @@ TEST(LoadPhoto, AMaskAndAlphaMultiply) {
   EXPECT_EQ(load_photo(view).weight, (Bytes{64, 64}));
 }
 
-TEST(LoadPhoto, AMaskIsForTheUprightPhoto) {
+TEST(LoadPhoto, AppliesMaskToUprightPhoto) {
   TestFolder folder;
   for (int orientation = 1; orientation <= 8; ++orientation) {
     Jpeg jpeg = waves(24, 16);
@@ -183,7 +183,7 @@ TEST(LoadPhoto, AMaskIsForTheUprightPhoto) {
   }
 }
 
-TEST(LoadPhoto, WhatIsMaskedDoesNotBleedOut) {
+TEST(LoadPhoto, MaskedPixelsDoNotBleedIntoOthers) {
   TestFolder folder;
   SceneView view = png_view(folder, pixels(2, 2, 3, {255, 0, 0, 0, 100, 0, 255, 0, 0, 0, 100, 0}));
   view.camera.width_px = view.camera.height_px = 1;
@@ -193,7 +193,7 @@ TEST(LoadPhoto, WhatIsMaskedDoesNotBleedOut) {
   EXPECT_EQ(load_photo(view).weight, (Bytes{128}));
 }
 
-TEST(LoadPhoto, RefusesAMaskOfAnotherShape) {
+TEST(LoadPhoto, RejectsMaskWithAnotherAspectRatio) {
   TestFolder folder;
   SceneView view = png_view(folder, ByteImage(100, 50, 3));
   view.mask_path = folder / "mask.png";
@@ -202,18 +202,18 @@ TEST(LoadPhoto, RefusesAMaskOfAnotherShape) {
   save_png(ByteImage(50, 100, 1), view.mask_path);
   EXPECT_EQ(error_of([&] { load_photo(view); }),
             view.mask_path.string() +
-                ": the mask has 50 x 100 pixels but its photo photo.png 100 x 50; both must "
-                "have the same shape");
+                ": the mask has 50 x 100 pixels but its photo photo.png has 100 x 50; both must "
+                "have the same aspect ratio");
   view.mask_path = folder / "none.png";
   EXPECT_EQ(error_of([&] { load_photo(view); }),
             "cannot open " + view.mask_path.string() + ": No such file or directory");
 }
 
-TEST(LoadPhoto, ADistortedPictureIsScaledToTheCamerasFocalLength) {
+TEST(LoadPhoto, ScalesDistortedPhotoToTheCamerasFocalLength) {
   TestFolder folder;
   const std::filesystem::path path = folder.write("a.jpg", waves(400, 240).encode());
-  SceneView view = view_of(path, 400, 240, 160, 100);  // the camera sees the middle 80 % or so
-  view.lens.radial[0] = 1e-12;                         // next to nothing, yet not a pinhole
+  SceneView view = view_of(path, 400, 240, 160, 100);  // the camera sees about the middle 80 %
+  view.lens.radial[0] = 1e-12;                         // negligible, but not a pinhole
   view.camera.focal_px = {50, 50};
   const Photo photo = load_photo(view);
   ASSERT_EQ(photo.width_px, 160);
@@ -227,7 +227,7 @@ TEST(LoadPhoto, ADistortedPictureIsScaledToTheCamerasFocalLength) {
   }
 }
 
-TEST(LoadPhoto, IsTheSameForAnyNumberOfThreads) {
+TEST(LoadPhoto, DoesNotDependOnThreadCount) {
   TestFolder folder;
   SceneView view = view_of(folder.write("a.jpg", waves(300, 200).encode()), 300, 200, 211, 141);
   Photo one, two;

@@ -6,12 +6,11 @@
 
 namespace stipple {
 
-// A photograph to train on: 8 bits a channel, as it came from the file.
+// A photo to train on: 8 bits per channel, colours as in the file.
 struct Photo {
   int width_px = 0, height_px = 0;
-  std::vector<std::uint8_t> rgb;  // interleaved, rows top to bottom
-  std::vector<std::uint8_t>
-      weight;  // per pixel, 255 counts fully and 0 not at all; empty: every pixel counts
+  std::vector<std::uint8_t> rgb;     // interleaved, rows top to bottom
+  std::vector<std::uint8_t> weight;  // per pixel: 255 counts fully, 0 not at all; empty if all count fully
 
   std::size_t pixel_count() const { return static_cast<std::size_t>(width_px) * height_px; }
   std::size_t size_bytes() const { return rgb.size() + weight.size(); }

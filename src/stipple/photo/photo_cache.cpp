@@ -34,7 +34,7 @@ std::shared_ptr<const Photo> PhotoCache::get(std::size_t view) {
   entry.last_use = ++use_count_;
   const auto use = std::find(order_.begin(), order_.end(), view);
   if (use != order_.end()) order_.erase(use);
-  changed_.notify_all();  // a photo that is not needed soon any more makes room for the worker's next
+  changed_.notify_all();  // the worker may now drop this photo for its next one
   if (entry.failure) std::rethrow_exception(std::exchange(entry.failure, nullptr));
   if (entry.photo) return entry.photo;
 
@@ -111,20 +111,20 @@ void PhotoCache::work(std::stop_token stop) {
   }
 }
 
-// Neither there nor on its way, nor known to fail.
+// Neither held, nor being decoded, nor known to fail.
 bool PhotoCache::is_missing(std::size_t view) const {
   const Entry& entry = entries_[view];
   return !entry.photo && !entry.is_decoding && !entry.failure;
 }
 
-// For every view, where in the order it comes first; the order's length when it does not.
+// For each view, the position of its first use in the order, or the order's length if it has none.
 std::vector<std::size_t> PhotoCache::next_uses() const {
   std::vector<std::size_t> uses(views_.size(), order_.size());
   for (std::size_t i = order_.size(); i-- > 0;) uses[order_[i]] = i;
   return uses;
 }
 
-// The photos that are not used before this place in the order, those to drop first first.
+// The photos that are not used before this position in the order, sorted by when to drop them.
 std::vector<std::size_t> PhotoCache::droppable(std::size_t first_use) const {
   const std::vector<std::size_t> uses = next_uses();
   std::vector<std::size_t> views;
@@ -137,7 +137,7 @@ std::vector<std::size_t> PhotoCache::droppable(std::size_t first_use) const {
   return views;
 }
 
-// Until this many bytes fit, or all are dropped.
+// Drops photos until this many bytes fit, or all are dropped.
 void PhotoCache::drop(std::span<const std::size_t> views, std::size_t bytes) {
   for (const std::size_t view : views) {
     if (fits(bytes)) return;
@@ -146,7 +146,7 @@ void PhotoCache::drop(std::span<const std::size_t> views, std::size_t bytes) {
   }
 }
 
-// The next view for the worker, if there is room or if photos used later can make it.
+// Starts the worker's next view if it fits, if necessary after dropping photos that are used later.
 std::optional<std::size_t> PhotoCache::start_next() {
   for (std::size_t i = 0; i < order_.size(); ++i) {
     const std::size_t view = order_[i];

@@ -19,44 +19,44 @@
 
 namespace stipple {
 
-// The most that the view's photo takes in memory. Whether it has weights is known only once it is decoded.
+// An upper bound for the memory of a view's photo: whether it has weights is known only after decoding.
 std::size_t photo_bytes(const SceneView& view);
 
-// Decoded photos within a budget of bytes, and a worker that decodes ahead. When everything fits, everything
-// stays; else the photo goes first whose next use is farthest: those that are not in the order of prefetch(),
-// least recently used first, then the order from its end. Any thread may call, but not from within a parallel
-// loop, which might wait for itself.
+// Decoded photos within a budget of bytes, and a worker thread that decodes ahead. If all photos fit, all are
+// kept. Otherwise the photo whose next use is farthest away is dropped first: photos that are not in the
+// order given to prefetch(), least recently used first, then the order from its end. Any thread may call, but
+// not from within a parallel loop, which could deadlock.
 class PhotoCache {
  public:
   using Loader = std::function<Photo(const SceneView&)>;
   using Progress = std::function<void(std::size_t done, std::size_t total)>;
 
   PhotoCache(const std::vector<SceneView>& views, std::size_t max_bytes, Loader load = load_photo);
-  ~PhotoCache();  // waits for the photos that are being decoded, not for those to come
+  ~PhotoCache();  // waits for photos that are being decoded, but not for the rest of the order
   PhotoCache(const PhotoCache&) = delete;
   PhotoCache& operator=(const PhotoCache&) = delete;
 
-  // The photo of a view; decodes it unless it is there. Throws what load_photo throws, also when it was the
-  // worker that met it; the next call tries again.
+  // Returns the photo of a view, decoding it if necessary. Throws what load_photo throws, including what it
+  // threw in the worker; the next call tries again.
   std::shared_ptr<const Photo> get(std::size_t view);
 
-  // The views that will be asked for next, in order: the worker decodes them ahead while there is room. Every
-  // get() takes its view off the order.
+  // Sets the views that will be requested next, in order. The worker decodes them ahead as far as they fit.
+  // Each get() removes its view from the order.
   void prefetch(std::span<const std::size_t> next);
 
-  // Decodes all views, on all cores, as long as they fit. What fails is thrown by get(). `progress` is called
-  // once a view, from any thread but never from two at a time.
+  // Decodes all views on all cores, as far as they fit. Errors are thrown by get(). `progress` is called once
+  // per view, from any thread but never concurrently.
   void load_all(const Progress& progress = {});
 
-  // Photos held and being decoded, the latter as photo_bytes() says: never more than the budget, but for the
-  // one that get() is asked for, which is always served.
+  // The size of the photos held and of those being decoded, the latter according to photo_bytes(). Never
+  // exceeds the budget, except that get() always serves its photo.
   std::size_t size_bytes() const;
   std::size_t peak_bytes() const;
 
  private:
   struct Entry {
     std::shared_ptr<const Photo> photo;
-    std::exception_ptr failure;  // of the worker, until get() throws it
+    std::exception_ptr failure;  // in the worker, until get() throws it
     bool is_decoding = false;
     std::uint64_t last_use = 0;
   };
@@ -70,7 +70,7 @@ class PhotoCache {
   bool start_if_it_fits(std::size_t view);
   void work(std::stop_token stop);
 
-  // These are called while mutex_ is held.
+  // The caller of these must hold mutex_.
   bool is_missing(std::size_t view) const;
   bool fits(std::size_t bytes) const { return size_bytes_ + bytes <= max_bytes_; }
   std::vector<std::size_t> next_uses() const;
@@ -87,12 +87,12 @@ class PhotoCache {
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<Entry> entries_;     // one a view
-  std::deque<std::size_t> order_;  // views to be asked for
+  std::vector<Entry> entries_;     // one per view
+  std::deque<std::size_t> order_;  // views that will be requested
   std::size_t size_bytes_ = 0;
   std::size_t peak_bytes_ = 0;
   std::uint64_t use_count_ = 0;
-  std::jthread worker_;  // last, so that it ends before what it uses
+  std::jthread worker_;  // last, so that it ends before the members it uses
 };
 
 }  // namespace stipple

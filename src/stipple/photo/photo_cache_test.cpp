@@ -27,7 +27,7 @@ std::vector<SceneView> make_views(std::size_t count) {
   return views;
 }
 
-// A loader whose photos are full of their view's number; it counts, and may fail or wait.
+// A loader that fills each photo with its view's number, counts its calls, and fails for the view `bad`.
 struct FakeFiles {
   std::mutex mutex;
   std::map<std::size_t, int> count;
@@ -61,13 +61,13 @@ std::string error_of_get(PhotoCache& cache, std::size_t view) {
   return "";
 }
 
-// Without a limit: how long the worker takes is up to the machine.
+// Has no timeout, because the worker's speed depends on the machine.
 template <class Condition>
 void wait_until(Condition condition) {
   while (!condition()) std::this_thread::yield();
 }
 
-TEST(PhotoCache, CountsAPhotoAtItsMost) {
+TEST(PhotoCache, PhotoBytesIsAnUpperBound) {
   SceneView view = make_views(1)[0];
   EXPECT_EQ(photo_bytes(view), 16u);
   view.alpha = AlphaUse::kBlack;
@@ -87,7 +87,7 @@ TEST(PhotoCache, KeepsEverythingThatFits) {
   EXPECT_EQ(cache.peak_bytes(), 5 * kPhotoBytes);
 }
 
-TEST(PhotoCache, DropsTheLeastRecentlyUsedWithoutAnOrder) {
+TEST(PhotoCache, DropsLeastRecentlyUsedPhotoWithoutAnOrder) {
   FakeFiles files;
   PhotoCache cache(make_views(3), 2 * kPhotoBytes, files.loader());
   for (const std::size_t view : {0, 1, 0, 2}) cache.get(view);  // drops 1
@@ -98,12 +98,12 @@ TEST(PhotoCache, DropsTheLeastRecentlyUsedWithoutAnOrder) {
   EXPECT_EQ(cache.peak_bytes(), 2 * kPhotoBytes);
 }
 
-TEST(PhotoCache, DropsThePhotoUsedLast) {
+TEST(PhotoCache, DropsPhotoWhoseNextUseIsFarthest) {
   FakeFiles files;
   PhotoCache cache(make_views(5), 3 * kPhotoBytes, files.loader());
   for (const std::size_t view : {0, 1, 2}) cache.get(view);
   cache.prefetch(std::vector<std::size_t>{1, 2, 0});
-  cache.get(3);  // not in the order, and nothing else to drop: 0 goes, though 1 was not used for longer
+  cache.get(3);  // the cache is full: drops 0, whose next use is farthest
   cache.get(1);
   cache.get(2);
   EXPECT_EQ(files.loads(1), 1);
@@ -117,7 +117,7 @@ TEST(PhotoCache, DecodesAhead) {
   PhotoCache cache(make_views(6), 3 * kPhotoBytes, files.loader());
   cache.prefetch(std::vector<std::size_t>{4, 1, 5, 0, 2, 3});
   wait_until([&] { return files.loads(5) == 1; });
-  EXPECT_EQ(files.loads(0), 0);  // no room: what is there is used sooner
+  EXPECT_EQ(files.loads(0), 0);  // does not fit: the photos held are used sooner
   cache.get(4);
   wait_until([&] { return files.loads(0) == 1; });
   for (const std::size_t view : {1, 5, 0, 2, 3}) EXPECT_EQ(cache.get(view)->rgb[0], view);
@@ -137,12 +137,12 @@ TEST(PhotoCache, StaysWithinItsBudgetOverManyEpochs) {
     cache.prefetch(order);
     for (const std::size_t view : order) EXPECT_EQ(cache.get(view)->rgb[0], view);
   }
-  // One that get() is asked for while the worker decodes another may come on top.
+  // get() may exceed the budget by one photo while the worker decodes another.
   EXPECT_LE(cache.peak_bytes(), 8 * kPhotoBytes);
   EXPECT_LE(cache.size_bytes(), 7 * kPhotoBytes);
 }
 
-TEST(PhotoCache, ServesAPhotoThatExceedsTheBudget) {
+TEST(PhotoCache, ServesPhotoLargerThanTheBudget) {
   FakeFiles files;
   PhotoCache cache(make_views(2), kPhotoBytes - 1, files.loader());
   cache.prefetch(std::vector<std::size_t>{0, 1});
@@ -153,7 +153,7 @@ TEST(PhotoCache, ServesAPhotoThatExceedsTheBudget) {
   EXPECT_EQ(cache.size_bytes(), 0u);
 }
 
-TEST(PhotoCache, APhotoOutlivesItsPlace) {
+TEST(PhotoCache, PhotoOutlivesItsRemoval) {
   FakeFiles files;
   PhotoCache cache(make_views(2), kPhotoBytes, files.loader());
   const std::shared_ptr<const Photo> first = cache.get(0);
@@ -161,19 +161,19 @@ TEST(PhotoCache, APhotoOutlivesItsPlace) {
   EXPECT_EQ(first->rgb[0], 0);
 }
 
-TEST(PhotoCache, ThrowsWhatTheWorkerMet) {
+TEST(PhotoCache, GetThrowsTheWorkersErrors) {
   FakeFiles files;
   files.bad = 1;
   PhotoCache cache(make_views(3), 3 * kPhotoBytes, files.loader());
   cache.prefetch(std::vector<std::size_t>{0, 1, 2});
-  wait_until([&] { return files.loads(2) == 1; });  // it goes on behind the bad one
+  wait_until([&] { return files.loads(2) == 1; });  // it continues after the bad one
   EXPECT_EQ(files.loads(1), 1);
   EXPECT_EQ(error_of_get(cache, 1), "photo 1 is bad");
   EXPECT_EQ(files.loads(1), 1);
   EXPECT_EQ(error_of_get(cache, 1), "photo 1 is bad");
   EXPECT_EQ(files.loads(1), 2);
   files.bad = 7;
-  EXPECT_EQ(cache.get(1)->rgb[0], 1);  // someone repaired the file
+  EXPECT_EQ(cache.get(1)->rgb[0], 1);  // the file has been repaired
   EXPECT_EQ(cache.get(2)->rgb[0], 2);
 }
 
@@ -200,8 +200,8 @@ TEST(PhotoCache, LoadsAllThatFit) {
   EXPECT_EQ(small.peak_bytes(), 4 * kPhotoBytes);
 }
 
-// Far more photos than the worker could decode before it hears of the end, however late that is.
-TEST(PhotoCache, EndsWhileItIsBusy) {
+// There are far more photos than the worker can decode before it notices the stop request.
+TEST(PhotoCache, StopsWhileTheWorkerIsBusy) {
   constexpr std::size_t kCount = 20000;
   std::counting_semaphore<> started(0), may_end(0);
   std::atomic<std::size_t> count = 0;
@@ -223,7 +223,7 @@ TEST(PhotoCache, EndsWhileItIsBusy) {
   EXPECT_LT(count, kCount);
 }
 
-TEST(PhotoCache, WaitsForAPhotoThatIsOnItsWay) {
+TEST(PhotoCache, WaitsForPhotoBeingDecoded) {
   std::counting_semaphore<> may_end(0);
   std::atomic<int> count = 0;
   PhotoCache cache(make_views(1), kPhotoBytes, [&](const SceneView&) {

@@ -19,23 +19,23 @@ namespace stipple {
 
 namespace {
 
-constexpr double kMaxTangent = std::numbers::sqrt3;  // of 60 degrees: further out a pinhole only stretches
-constexpr int kSamplesPerSide = 129;  // between two of them a border bends by far less than half a pixel
-constexpr int kHalvings = 30;         // to a billionth of the rectangle
+constexpr double kMaxTangent = std::numbers::sqrt3;  // 60 degrees; further out, a pinhole only stretches
+constexpr int kSamplesPerSide = 129;  // between two samples a border bends by far less than half a pixel
+constexpr int kHalvings = 30;         // to a billionth of the rectangle's size
 
-struct Rectangle {  // of u = x / z and v = y / z
+struct Rectangle {  // in u = x / z and v = y / z
   double left, top, right, bottom;
 };
 
-// Where the direction that lands on a pixel meets the plane z = 1.
+// Where the direction that projects to a pixel meets the plane z = 1.
 std::optional<Vec2<double>> unproject_to_plane(const LensProjection& projection, Vec2<double> pixel) {
   const auto direction = projection.unproject(pixel);
   if (!direction || !(direction->z > 0)) return {};
   return Vec2<double>(direction->x / direction->z, direction->y / direction->z);
 }
 
-// Of each side of the picture the innermost point, on the lines through the centres of the border's pixels. A
-// point of the border that no direction lands on sets no bound.
+// The bounds are the innermost points of the photo's four sides, taken on the lines through the centres of
+// the border pixels. A border point to which no direction projects sets no bound.
 Rectangle inside_of_border(const Lens& lens, const LensProjection& projection) {
   Rectangle inside{-kMaxTangent, -kMaxTangent, kMaxTangent, kMaxTangent};
   const Vec2<double> first{0.5, 0.5}, last{lens.width_px - 0.5, lens.height_px - 0.5};
@@ -66,8 +66,8 @@ bool is_seen(const Lens& lens, const LensProjection& projection, const Rectangle
   return true;
 }
 
-// Shrinks a rectangle whose corners lie past the lens's limit, towards its point nearest to the axis; to
-// nothing when the lens does not see that either.
+// Shrinks a rectangle whose corners lie beyond the lens's limit towards its point nearest to the axis, or to
+// nothing if the lens does not see that point either.
 Rectangle shrunk_until_seen(const Lens& lens, const LensProjection& projection, const Rectangle& r) {
   const Vec2<double> fixed{clamp(0.0, r.left, r.right), clamp(0.0, r.top, r.bottom)};
   const auto scaled = [&](double scale) {
@@ -88,14 +88,14 @@ Rectangle inner_rectangle(const Lens& lens) {
   const Rectangle r = shrunk_until_seen(lens, projection, inside_of_border(lens, projection));
   if (!(r.left < r.right && r.top < r.bottom)) {
     throw Error(
-        fmt::format("a camera of model {} is so distorted that no part of its pictures can be undistorted; "
-                    "calibrate it again",
+        fmt::format("a {} camera is so distorted that no part of its photos can be undistorted; calibrate it "
+                    "again",
                     lens.model));
   }
   return r;
 }
 
-// How many pixels have their centres within that many of an axis, from the first centre on.
+// The number of pixels along an axis whose centres are at most this far from the first one's.
 int count_pixels(double extent_px) {
   return 1 + static_cast<int>(std::floor(extent_px + 1e-6));  // rounding must not cost a pixel
 }
@@ -109,14 +109,14 @@ Camera to_camera(Vec2<double> focal_px, Vec2<double> center_px, int width_px, in
   return camera;
 }
 
-// Through a pixel's centre, in the camera's frame.
+// The direction through a pixel's centre, in the camera's frame.
 Vec3<double> direction(const Camera& camera, int x, int y) {
   return {(x + 0.5 - camera.center_px.x) / camera.focal_px.x,
           (y + 0.5 - camera.center_px.y) / camera.focal_px.y, 1};
 }
 
-// Two neighbouring pixels along one axis, and how far a place is from the first to the second. Past the
-// outermost centres the border goes on.
+// Two neighbouring pixels along one axis, and a position as a fraction of the way from the first to the
+// second. Positions beyond the outermost centres are clamped.
 struct Neighbours {
   int first, second;
   double part;
@@ -149,16 +149,16 @@ void sample(const Photo& from, Vec2<double> pixel, Photo& to, std::size_t to_ind
 Camera undistorted_camera(const Lens& lens) {
   if (lens.is_pinhole()) return to_camera(lens.focal_px, lens.center_px, lens.width_px, lens.height_px);
   const Rectangle r = inner_rectangle(lens);
-  // The rectangle holds the centres of all pixels, so the outermost stand half a pixel inside the picture.
+  // The rectangle spans the pixels' centres, so the image extends half a pixel beyond it on every side.
   const Vec2<double> extent{r.right - r.left, r.bottom - r.top};
-  const Vec2<double> full_px = lens.focal_px * extent;  // at the resolution of the picture's centre
+  const Vec2<double> full_px = lens.focal_px * extent;  // at the resolution of the photo's centre
   const double scale = min(1.0, min((lens.width_px - 1) / full_px.x, (lens.height_px - 1) / full_px.y));
   const Vec2<double> focal_px = lens.focal_px * scale, extent_px = full_px * scale;
   const int width_px = count_pixels(extent_px.x), height_px = count_pixels(extent_px.y);
-  // What is left of a pixel goes to both sides.
+  // The remaining fraction of a pixel is divided between both sides.
   const Vec2<double> margin_px{(extent_px.x - (width_px - 1)) / 2, (extent_px.y - (height_px - 1)) / 2};
-  const Vec2<double> corner_px = focal_px * Vec2<double>(r.left, r.top) + margin_px;  // the first centre
-  return to_camera(focal_px, Vec2<double>(0.5, 0.5) - corner_px, width_px, height_px);
+  const Vec2<double> first_center_px = focal_px * Vec2<double>(r.left, r.top) + margin_px;
+  return to_camera(focal_px, Vec2<double>(0.5, 0.5) - first_center_px, width_px, height_px);
 }
 
 Photo undistort(const Photo& photo, const Lens& lens, const Camera& camera) {

@@ -15,7 +15,7 @@ namespace stipple {
 namespace {
 
 constexpr int kWidthPx = 640, kHeightPx = 480;
-constexpr double kBlobStepPx = 40;  // from blob to blob, in the undistorted picture
+constexpr double kBlobStepPx = 40;  // between blobs, in the undistorted image
 
 Lens lens_of(std::string_view name, const std::vector<double>& parameters) {
   return make_colmap_lens(find_colmap_lens_model(name).value(), kWidthPx, kHeightPx, parameters);
@@ -43,7 +43,7 @@ Photo filled_photo(int width_px, int height_px, std::uint8_t value) {
   return photo;
 }
 
-// Draws what the pinhole camera would see at a pixel of it, pattern(x, y) in 0 .. 255, through the lens.
+// What the lens sees if the pinhole camera sees pattern(x, y), in 0 .. 255, at its pixel (x, y).
 template <class Pattern>
 Photo photograph(const Lens& lens, const Camera& camera, const Pattern& pattern) {
   Photo photo = filled_photo(lens.width_px, lens.height_px, 0);
@@ -70,7 +70,7 @@ double blobs(double x, double y) {
   return 250 * std::exp(-(dx * dx + dy * dy) / (2 * 4.0 * 4.0));
 }
 
-// The centroid of the blob around a place, from the pixels within half a step.
+// The centroid of the blob around a position, from the pixels within half a step.
 Vec2<double> centroid(const Photo& photo, double x, double y) {
   Vec2<double> sum{0, 0};
   double total = 0;
@@ -85,7 +85,7 @@ Vec2<double> centroid(const Photo& photo, double x, double y) {
   return sum * (1 / total);
 }
 
-TEST(Undistort, APinholeStaysAsItIs) {
+TEST(Undistort, LeavesPinholeUnchanged) {
   const Lens lens = lens_of("OPENCV", {500.5, 510.25, 200.125, 300, 0, 0, 0, 0});
   const Camera camera = undistorted_camera(lens);
   EXPECT_EQ(camera.focal_px, Vec2f(500.5f, 510.25f));
@@ -111,7 +111,7 @@ TEST(Undistort, SmallDistortionChangesLittle) {
   }
 }
 
-TEST(Undistort, FitsTheLensAndKeepsItsProportions) {
+TEST(Undistort, FitsTheLensAndKeepsItsPixelAspectRatio) {
   for (const Lens& lens : distorted_lenses()) {
     const Camera camera = undistorted_camera(lens);
     EXPECT_LE(camera.width_px, lens.width_px);
@@ -137,8 +137,8 @@ TEST(Undistort, LeavesNoPixelBlank) {
   }
 }
 
-TEST(Undistort, UsesTheWholePictureItCan) {
-  // One pixel more on every side would be blank somewhere.
+TEST(Undistort, UsesAsMuchOfThePhotoAsPossible) {
+  // Two more pixels on every side would leave some blank.
   for (const double k : {-0.2, 0.2}) {
     const Lens lens = lens_of("SIMPLE_RADIAL", {600, 320, 240, k});
     Camera camera = undistorted_camera(lens);
@@ -149,8 +149,8 @@ TEST(Undistort, UsesTheWholePictureItCan) {
   }
 }
 
-TEST(Undistort, PastTheFoldThePictureIsLeftOut) {
-  // The corners are further out than anything that this lens can show.
+TEST(Undistort, LeavesOutThePhotoBeyondTheFold) {
+  // The corners lie beyond the fold of this lens.
   const Lens lens = lens_of("SIMPLE_RADIAL", {500, 320, 240, -0.35});
   ASSERT_FALSE(unproject(lens, {0.5, 0.5}));
   const Photo result = undistort(filled_photo(kWidthPx, kHeightPx, 200), lens, undistorted_camera(lens));
@@ -176,7 +176,7 @@ TEST(Undistort, PointsLandWhereThePinholeCameraSeesThem) {
   }
 }
 
-TEST(Undistort, FeaturesAreInTheirPlaces) {
+TEST(Undistort, FeaturesLandInTheRightPlaces) {
   for (const Lens& lens : distorted_lenses()) {
     const Camera camera = undistorted_camera(lens);
     const Photo result = undistort(photograph(lens, camera, blobs), lens, camera);
@@ -200,13 +200,13 @@ TEST(Undistort, ShowsWhatThePinholeCameraSees) {
       const auto x = static_cast<double>(i % result.width_px), y = static_cast<double>(i / result.width_px);
       sum += std::pow(result.rgb[3 * i] - smooth_pattern(x + 0.5, y + 0.5), 2);
     }
-    // Half a pixel's shift would be an error of some 3.
+    // A shift of half a pixel would cause an error of about 3.
     EXPECT_LT(std::sqrt(sum / static_cast<double>(result.pixel_count())), 1.0) << lens.model;
   }
 }
 
-// A pinhole that looks two pixels further to the left than the lens.
-TEST(Undistort, WhatTheLensDidNotSeeCountsNothing) {
+// The pinhole camera sees two pixels further to the left than the lens.
+TEST(Undistort, PixelsThatTheLensDidNotSeeHaveZeroWeight) {
   const Lens lens =
       make_colmap_lens(*find_colmap_lens_model("PINHOLE"), 4, 1, std::vector<double>{10, 10, 2, 0.5});
   Camera camera = undistorted_camera(lens);
@@ -227,9 +227,9 @@ TEST(Undistort, InterpolatesColoursAndWeights) {
   photo.rgb = {0, 1, 2, 100, 101, 102, 200, 201, 202, 40, 41, 42};
   photo.weight = {0, 255, 255, 100};
   const Photo result = undistort(photo, lens, camera);
-  // Pixel (1, 0) lies a quarter down and a quarter to the left; (0, y) clamps left of the first centre and
-  // (x, 1) below the last.
-  EXPECT_EQ(result.rgb[0], 50);                                                        // 0 3/4 + 200 1/4
+  // Pixel (1, 0) samples a quarter of a pixel down and to the left; (0, y) is clamped left of the first
+  // centre and (x, 1) below the last.
+  EXPECT_EQ(result.rgb[0], 50);                                                        // 3/4 * 0 + 1/4 * 200
   EXPECT_EQ(result.rgb[3], std::lround(0.75 * 75 + 0.25 * (0.25 * 200 + 0.75 * 40)));  // 76.25
   EXPECT_EQ(result.rgb[6], 200);
   EXPECT_EQ(result.rgb[9], 80);
@@ -237,7 +237,7 @@ TEST(Undistort, InterpolatesColoursAndWeights) {
   EXPECT_EQ(result.weight, (std::vector<std::uint8_t>{64, 178, 255, 139}));
 }
 
-TEST(Undistort, IsTheSameForAnyNumberOfThreads) {
+TEST(Undistort, DoesNotDependOnThreadCount) {
   const Lens lens = distorted_lenses()[2];
   const Camera camera = undistorted_camera(lens);
   const Photo photo = photograph(lens, camera, smooth_pattern);
@@ -248,14 +248,14 @@ TEST(Undistort, IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(one.weight, two.weight);
 }
 
-TEST(Undistort, RefusesALensThatShowsNothing) {
-  try {  // all that it shows lands within 90 px of its centre, which is far outside the picture
+TEST(Undistort, RejectsLensThatSeesNothing) {
+  try {  // all it sees lands within 90 px of the principal point, far outside the image
     undistorted_camera(lens_of("SIMPLE_RADIAL", {500, 1000, 240, -5}));
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "a camera of model SIMPLE_RADIAL is so distorted that no part of its pictures can be "
-                 "undistorted; calibrate it again");
+                 "a SIMPLE_RADIAL camera is so distorted that no part of its photos can be undistorted; "
+                 "calibrate it again");
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The renderer that every backend is held to: no tiles, no threads, written to be read. For each pixel it
-// walks all Gaussians in order of depth, and backward the same list from the back. Templated on the scalar;
-// the tests use double.
+// The reference renderer that every backend is tested against: no tiles, no threads, written to be read. For
+// each pixel it walks all Gaussians in order of depth; the backward pass walks the same list from the back.
+// Templated on the scalar type; the tests use double.
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
@@ -12,18 +12,18 @@
 
 namespace stipple {
 
-// All inputs of a picture. A gradient has the same type: what it holds in a field is dL/d(that field).
+// All inputs of a render. A gradient has the same type: each field holds dL/d(that field).
 template <class T>
 struct ReferenceScene {
   std::vector<Vec3<T>> mean;
   std::vector<Vec3<T>> log_scale;
   std::vector<Vec4<T>> rotation;
   std::vector<T> logit_opacity;
-  std::vector<Vec3<T>> sh;  // [gaussian * count + k]
+  std::vector<Vec3<T>> sh;  // [gaussian * sh_count() + k]
   int sh_degree = 0;
-  std::vector<Vec3<T>> color;  // when not empty: used instead of sh
-  std::vector<typename Math<T>::PackedCovariance>
-      covariance;  // when not empty: instead of scale and rotation
+  std::vector<Vec3<T>> color;  // if not empty, used instead of sh
+  // If not empty, used instead of log_scale and rotation.
+  std::vector<typename Math<T>::PackedCovariance> covariance;
 
   typename Math<T>::Pinhole camera;
   Vec3<T> background;
@@ -34,14 +34,14 @@ struct ReferenceScene {
   std::size_t sh_count() const { return static_cast<std::size_t>(Math<T>::harmonic_count(sh_degree)); }
 };
 
-// The outputs, row by row; a gradient of them has the same type.
+// The outputs, row by row; their gradient has the same type.
 template <class T>
 struct ReferencePicture {
   std::vector<Vec4<T>> channels;  // red, green, blue over the background; expected depth or inverse depth
   std::vector<T> alpha;           // accumulated: 1 - final transmittance
 };
 
-// One Gaussian on its way to the screen, with what the way back needs.
+// One projected Gaussian, with the intermediate results that the backward pass needs.
 template <class T>
 struct ReferenceSplat : Math<T>::ActiveGaussian {
   typename Math<T>::ViewRay ray;
@@ -107,7 +107,7 @@ std::vector<ReferenceSplat<T>> reference_project(const ReferenceScene<T>& scene)
   return splats;
 }
 
-// The Gaussians that are drawn, front to back; ties in depth go by index.
+// The Gaussians that are drawn, front to back; ties in depth are broken by index.
 template <class T>
 std::vector<std::size_t> reference_order(const std::vector<ReferenceSplat<T>>& splats) {
   std::vector<std::size_t> order;
@@ -188,7 +188,7 @@ ReferenceScene<T> zero_gradient_of(const ReferenceScene<T>& scene) {
   return g;
 }
 
-// The picture's gradient to the splats' and the background's: every pixel adds into every splat it shows.
+// Propagates the image's gradient to the splats and the background. Each pixel adds to every splat it shows.
 template <class T>
 std::vector<typename Math<T>::Splat> reference_blend_backward(const ReferenceScene<T>& scene,
                                                               const std::vector<ReferenceSplat<T>>& splats,
@@ -231,7 +231,7 @@ void add_camera(typename Math<T>::Pinhole& sum, const typename Math<T>::Pinhole&
   sum.center_px = sum.center_px + d.center_px;
 }
 
-// The gradient of the offset from the camera's centre.
+// Stores the gradient of color or sh, and returns that of the Gaussian's offset from the camera's centre.
 template <class T>
 Vec3<T> reference_color_backward(const ReferenceScene<T>& scene, const ReferenceSplat<T>& s, std::size_t i,
                                  Vec4<T> dL_dchannels, ReferenceScene<T>& g) {

@@ -22,28 +22,28 @@ namespace stipple {
 
 namespace {
 
-constexpr std::size_t kFewPoints = 30;  // a view that sees fewer is hardly tied to the scene
-constexpr float kFarOutlier = 20;       // times the median distance from the middle of the cameras
-constexpr float kMaxRounding = 1e-4f;   // of coordinates, as a part of how far the cameras spread
-constexpr std::size_t kFewViews = 10;   // fewer rarely make a scene that can be looked at from elsewhere
-// Parameters, both moments (59 floats each at SH degree 3), a projected splat, its gradient, and about three
-// tiles' worth of bins and partial gradients: as measured on the CPU backend at a million.
+constexpr std::size_t kFewPoints = 30;  // a view that sees fewer points is hardly tied to the scene
+constexpr float kFarOutlier = 20;       // times the median distance from the centre of the cameras
+constexpr float kMaxRounding = 1e-4f;   // of coordinates, relative to the spread of the cameras
+constexpr std::size_t kFewViews = 10;   // fewer rarely make a scene that looks right from new viewpoints
+// Parameters and both moments (59 floats each at SH degree 3), a splat and its gradient, and bins and partial
+// gradients for about three tiles. Measured on the CPU backend with a million Gaussians.
 constexpr std::size_t kBytesPerGaussian = 1100;
 
-class Doctor {
+class Checker {
  public:
-  explicit Doctor(SceneReport& report) : report_(report), scene_(report.scene) {}
+  explicit Checker(SceneReport& report) : report_(report), scene_(report.scene) {}
 
-  void examine() {
+  void check() {
     count();
-    examine_photos();
-    examine_poses();
-    examine_points();
+    check_photos();
+    check_poses();
+    check_points();
     if (scene_.train_views().empty())
-      add(true, "no image is left to train on", "Add images, or hold out fewer.");
+      add(true, "no photo is left to train on", "Add photos, or hold out fewer.");
     else if (scene_.views.size() < kFewViews)
-      add(false, fmt::format("there are only {}", count_of(scene_.views.size(), "image")),
-          "Expect holes and floating spots; 50 or more from all around make a good scene.");
+      add(false, fmt::format("the scene has only {}", count_of(scene_.views.size(), "photo")),
+          "Expect holes and floaters; a good scene has 50 or more photos from all around.");
   }
 
  private:
@@ -60,10 +60,10 @@ class Doctor {
     report_.bytes_per_million_gaussians = kBytesPerGaussian * 1'000'000;
   }
 
-  void examine_photos() {
+  void check_photos() {
     std::mutex mutex;
-    std::map<std::size_t, std::string> broken;  // in the order of the views, whatever the threads
-    std::map<std::size_t, std::string> empty;
+    // By view, so that the report does not depend on the order of the threads.
+    std::map<std::size_t, std::string> broken, empty;
     parallel_for(scene_.views.size(), [&](std::size_t i) {
       std::string error;
       bool counts = true;
@@ -82,17 +82,14 @@ class Doctor {
       if (!counts) empty[i] = scene_.views[i].name;
     });
     if (!broken.empty())
-      add(true,
-          fmt::format("{} cannot be read: {}", count_of(broken.size(), "photo"), broken.begin()->second),
-          "Copy them again, or remove them from the folder: training stops at a photo that it cannot read.");
+      add(true, describe({broken.size(), broken.begin()->second}, "photo", "cannot be read"),
+          "Copy them again or remove them from the folder; training stops at a photo that it cannot read.");
     if (!empty.empty())
-      add(false,
-          fmt::format("{} masked out entirely, such as {}", count_of(empty.size(), "photo"),
-                      empty.begin()->second),
-          "In masks white is what to keep; are these inverted?");
+      add(false, describe({empty.size(), empty.begin()->second}, "photo", "entirely masked out"),
+          "White pixels of a mask count and black ones do not; check that the masks are not inverted.");
   }
 
-  void examine_poses() {
+  void check_poses() {
     std::vector<Vec3f> centers;
     for (const SceneView& v : scene_.views) centers.push_back(center_of(v.camera));
     const Vec3f middle = median_of(centers);
@@ -103,41 +100,36 @@ class Doctor {
     const float rounding = std::sqrt(dot(middle, middle)) * std::numeric_limits<float>::epsilon();
     if (widest > 0 && rounding > kMaxRounding * widest)
       return add(true,
-                 fmt::format("the scene lies so far from its origin that coordinates are rounded to {:.3g}, "
-                             "with cameras {:.3g} from their middle",
+                 fmt::format("the scene is so far from the origin that its coordinates are accurate only to "
+                             "{:.3g}, while all cameras lie within {:.3g} of their centre",
                              rounding, widest),
-                 "Export it in local coordinates, with the origin in its middle.");
+                 "Export it in local coordinates, with the origin at its centre.");
     Dropped far;
     for (std::size_t i = 0; i < distance.size(); ++i)
       if (distance[i] > kFarOutlier * typical && typical > 0) far.add(scene_.views[i].name);
     if (far.count > 0)
-      add(false,
-          fmt::format("{} taken from very far away from the others, such as {}", count_of(far.count, "image"),
-                      far.first),
-          "Their poses are likely wrong; remove them if the result has fog in it.");
+      add(false, describe(far, "photo", "taken very far from the others"),
+          "Their poses are probably wrong; remove them if the result looks foggy.");
     if (scene_.views.size() > 1 && widest == 0)
-      add(true, "all images were taken from the same place",
-          "Depth cannot be told from one place; walk around while you take photos.");
+      add(true, "all photos were taken from the same place",
+          "A single viewpoint does not reveal depth; walk around while taking photos.");
   }
 
-  void examine_points() {
+  void check_points() {
     if (scene_.has_random_points) return;
     const auto& color = scene_.points.color;
     if (std::all_of(color.begin(), color.end(), [&](const auto& c) { return c == color[0]; }))
-      add(false, "the points have no colours of their own",
-          "Training starts from grey and takes longer; export them with colours.");
-    Dropped lonely;
+      add(false, "all points have the same colour",
+          "Export the points with their colours; without them, training takes longer.");
+    Dropped few;
     for (const SceneView& view : scene_.views)
-      if (!sees_enough(view.camera)) lonely.add(view.name);
-    if (lonely.count > 0)
-      add(false,
-          fmt::format("{} fewer than {} points, such as {}",
-                      lonely.count == 1 ? "1 image sees" : fmt::format("{} images see", lonely.count),
-                      kFewPoints, lonely.first),
+      if (!sees_enough(view.camera)) few.add(view.name);
+    if (few.count > 0)
+      add(false, describe(few, "photo", fmt::format("with fewer than {} points in view", kFewPoints)),
           "Their poses may be wrong, or they look away from the scene.");
   }
 
-  // Most views have seen enough after a few points; with 10,000 views and millions of points that matters.
+  // Stops early: most views need only a few points, which matters with 10,000 views and millions of points.
   bool sees_enough(const Camera& camera) const {
     std::size_t seen = 0;
     for (const Vec3f& p : scene_.points.position) {
@@ -182,7 +174,7 @@ SceneReport check_scene(const std::filesystem::path& path, const SceneOptions& o
     return report;
   }
   report.problems = report.scene.problems;
-  Doctor(report).examine();
+  Checker(report).check();
   return report;
 }
 

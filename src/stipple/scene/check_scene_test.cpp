@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The report's problems, a line each: severity, what, advice.
+// The report's problems, one per line: severity, what, advice.
 std::string report_of(const TestFolder& folder) {
   std::string text;
   for (const SceneProblem& p : check_scene(folder.path()).problems)
@@ -21,7 +21,7 @@ std::string report_of(const TestFolder& folder) {
   return text;
 }
 
-TEST(CheckScene, AGoodScene) {
+TEST(CheckScene, AcceptsGoodScene) {
   TestFolder folder;
   save_test_scene(folder.path());
   const SceneReport report = check_scene(folder.path());
@@ -32,36 +32,36 @@ TEST(CheckScene, AGoodScene) {
   EXPECT_EQ(report.photo_bytes, 12u * 32 * 24 * 3);
 }
 
-TEST(CheckScene, NoSceneAtAll) {
+TEST(CheckScene, ReportsMissingScene) {
   TestFolder folder;
   EXPECT_FALSE(check_scene(folder.path()).would_train());
   EXPECT_EQ(report_of(folder).substr(0, 35), "error: scene: neither a COLMAP mode");
 }
 
-TEST(CheckScene, ADamagedPhoto) {
+TEST(CheckScene, RejectsDamagedPhoto) {
   TestFolder folder;
   save_test_scene(folder.path());
   const std::string whole = read_file(folder / "images/03.png");
   folder.write("images/03.png", whole.substr(0, whole.size() / 2));
   EXPECT_EQ(
       report_of(folder),
-      "error: 1 photo cannot be read: scene/images/03.png: file ends early | Copy them again, or remove them "
-      "from the folder: training stops at a photo that it cannot read.\n");
+      "error: 1 photo cannot be read: scene/images/03.png: the file is truncated | Copy them again or remove "
+      "them from the folder; training stops at a photo that it cannot read.\n");
   EXPECT_FALSE(check_scene(folder.path()).would_train());
 }
 
-TEST(CheckScene, APhotoThatIsMaskedOut) {
+TEST(CheckScene, WarnsOfFullyMaskedPhoto) {
   TestFolder folder;
   save_test_scene(folder.path());
   fs::create_directories(folder / "masks");
   save_png(Image(32, 24, 1), folder / "masks/03.png");
   EXPECT_EQ(
       report_of(folder),
-      "warning: 1 photo masked out entirely, such as 03.png | In masks white is what to keep; are these "
-      "inverted?\n");
+      "warning: 1 photo entirely masked out: 03.png | White pixels of a mask count and black ones do not; "
+      "check that the masks are not inverted.\n");
 }
 
-TEST(CheckScene, ACameraFarAway) {
+TEST(CheckScene, WarnsOfDistantCamera) {
   TestFolder folder;
   save_test_scene(folder.path());
   std::vector<PosedImage> images = test_images();
@@ -69,16 +69,16 @@ TEST(CheckScene, ACameraFarAway) {
   save_colmap(images, test_points(), ColmapFormat::kBinary, folder / "sparse/0");
   EXPECT_EQ(
       report_of(folder),
-      "warning: 1 image taken from very far away from the others, such as 05.png | Their poses are likely "
-      "wrong; remove them if the result has fog in it.\n");
+      "warning: 1 photo taken very far from the others: 05.png | Their poses are probably wrong; remove them "
+      "if the result looks foggy.\n");
 }
 
-TEST(CheckScene, FarFromTheOrigin) {
+TEST(CheckScene, RejectsSceneFarFromOrigin) {
   TestFolder folder;
   save_test_scene(folder.path());
   std::vector<PosedImage> images = test_images();
   Points points = test_points();
-  const Vec3f offset(500000, 4649776, 120);  // as map coordinates are
+  const Vec3f offset(500000, 4649776, 120);  // typical map coordinates
   for (PosedImage& image : images) {
     RigidTransform& t = image.camera_from_world;
     t.translation = t.translation - t.rotation * offset;
@@ -86,17 +86,17 @@ TEST(CheckScene, FarFromTheOrigin) {
   for (Vec3f& p : points.position) p = p + offset;
   save_colmap(images, points, ColmapFormat::kBinary, folder / "sparse/0");
   const std::string report = report_of(folder);
-  // How far apart the cameras are, only rounding says.
+  // Rounding determines the printed spread of the cameras.
   EXPECT_TRUE(report.starts_with(
-      "error: the scene lies so far from its origin that coordinates are rounded to 0.557, with cameras 4"))
+      "error: the scene is so far from the origin that its coordinates are accurate only to 0.557, while all "
+      "cameras lie within 4"))
       << report;
-  EXPECT_NE(
-      report.find(" from their middle | Export it in local coordinates, with the origin in its middle."),
-      report.npos)
+  EXPECT_NE(report.find(" of their centre | Export it in local coordinates, with the origin at its centre."),
+            report.npos)
       << report;
 }
 
-TEST(CheckScene, AllFromOnePlace) {
+TEST(CheckScene, RejectsSingleViewpoint) {
   TestFolder folder;
   save_test_scene(folder.path());
   std::vector<PosedImage> images = test_images();
@@ -104,23 +104,22 @@ TEST(CheckScene, AllFromOnePlace) {
   save_colmap(images, test_points(), ColmapFormat::kBinary, folder / "sparse/0");
   EXPECT_EQ(
       report_of(folder),
-      "error: all images were taken from the same place | Depth cannot be told from one place; walk around "
-      "while you take photos.\n");
+      "error: all photos were taken from the same place | A single viewpoint does not reveal depth; walk "
+      "around while taking photos.\n");
 }
 
-TEST(CheckScene, PointsWithoutColours) {
+TEST(CheckScene, WarnsOfPointsWithoutColours) {
   TestFolder folder;
   save_test_scene(folder.path());
   Points points = test_points();
   for (auto& c : points.color) c = {0, 0, 0};
   save_colmap(test_images(), points, ColmapFormat::kBinary, folder / "sparse/0");
-  EXPECT_EQ(
-      report_of(folder),
-      "warning: the points have no colours of their own | Training starts from grey and takes longer; export "
-      "them with colours.\n");
+  EXPECT_EQ(report_of(folder),
+            "warning: all points have the same colour | Export the points with their colours; without them, "
+            "training takes longer.\n");
 }
 
-TEST(CheckScene, AViewThatLooksAway) {
+TEST(CheckScene, WarnsOfViewThatSeesFewPoints) {
   TestFolder folder;
   save_test_scene(folder.path());
   std::vector<PosedImage> images = test_images();
@@ -128,21 +127,21 @@ TEST(CheckScene, AViewThatLooksAway) {
   save_colmap(images, test_points(), ColmapFormat::kBinary, folder / "sparse/0");
   EXPECT_EQ(
       report_of(folder),
-      "warning: 1 image sees fewer than 30 points, such as 05.png | Their poses may be wrong, or they look "
+      "warning: 1 photo with fewer than 30 points in view: 05.png | Their poses may be wrong, or they look "
       "away from the scene.\n");
 }
 
-TEST(CheckScene, FewImages) {
+TEST(CheckScene, WarnsOfFewPhotos) {
   TestFolder folder;
   save_test_scene(folder.path());
   save_colmap(test_images(3), test_points(), ColmapFormat::kBinary, folder / "sparse/0");
   EXPECT_EQ(
       report_of(folder),
-      "warning: there are only 3 images | Expect holes and floating spots; 50 or more from all around make a "
-      "good scene.\n");
+      "warning: the scene has only 3 photos | Expect holes and floaters; a good scene has 50 or more photos "
+      "from all around.\n");
 }
 
-TEST(CheckScene, DrawsAMap) {
+TEST(CheckScene, DrawsMap) {
   TestFolder folder;
   save_test_scene(folder.path());
   const Image map = draw_scene(load_scene(folder.path()));
@@ -152,12 +151,12 @@ TEST(CheckScene, DrawsAMap) {
       blue += map.at(x, y, 2) > map.at(x, y, 0) + 0.5f && map.at(x, y, 1) < 0.5f;
       orange += map.at(x, y, 0) > 0.9f && map.at(x, y, 2) < 0.2f;
     }
-  EXPECT_GT(blue, 500u);    // ten cameras, twice
-  EXPECT_GT(orange, 100u);  // two
+  EXPECT_GT(blue, 500u);    // ten cameras, each drawn twice
+  EXPECT_GT(orange, 100u);  // two cameras, each drawn twice
 }
 
-// Photos of real captures, when they are there.
-TEST(CheckScene, RealScenesAreGood) {
+// Real captures, if they are available.
+TEST(CheckScene, AcceptsRealScenes) {
   const fs::path data = fs::path(STIPPLE_SOURCE_DIR) / "../shared/data";
   if (!fs::exists(data)) GTEST_SKIP() << "no real photos beside the repository (../shared/data)";
   for (const auto& [name, count] : {std::pair("fox", 50u), std::pair("truck", 251u)}) {

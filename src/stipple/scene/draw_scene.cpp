@@ -16,12 +16,12 @@ namespace stipple {
 namespace {
 
 constexpr int kPanelPx = 800, kMarginPx = 30, kGapPx = 4;
-constexpr float kCameraShare = 3;            // a panel is at most so much larger than the cameras' range
-constexpr std::size_t kMaxPoints = 200'000;  // more would only cover each other
+constexpr float kCameraShare = 3;            // a panel covers at most this multiple of the cameras' range
+constexpr std::size_t kMaxPoints = 200'000;  // more would only hide each other
 const Vec3f kPaper(1, 1, 1), kFrame(0.75f, 0.75f, 0.75f), kTrain(0.1f, 0.3f, 0.85f),
     kTest(0.95f, 0.45f, 0.05f);
 
-// The range of one coordinate that holds nearly everything: a few wild points must not shrink the rest.
+// The range of one coordinate without 2% at either end: a few outliers must not shrink the rest.
 struct Range {
   float low, high;
   float size() const { return high - low; }
@@ -48,7 +48,7 @@ class Panel {
     const Range x{std::min(px.low, cx.low), std::max(px.high, cx.high)},
         y{std::min(py.low, cy.low), std::max(py.high, cy.high)};
     middle_ = {(x.low + x.high) / 2, (y.low + y.high) / 2};
-    // What is far beyond the cameras matters less than to see them.
+    // Keeping the cameras visible matters more than showing what is far beyond them.
     const float reach = kCameraShare * std::max(cx.size(), cy.size());
     const float size = std::max({std::min(std::max(x.size(), y.size()), reach), 1e-6f});
     if (size == reach) middle_ = {(cx.low + cx.high) / 2, (cy.low + cy.high) / 2};
@@ -80,7 +80,7 @@ class Panel {
     return left <= p.x && p.x < left + size && 0 <= p.y && p.y < size;
   }
 
-  // The pyramid of what it sees, from its centre.
+  // Draws the camera as the pyramid of its field of view.
   void draw_camera(const SceneView& view) {
     const Camera& c = view.camera;
     const Vec3f color = view.is_test ? kTest : kTrain;

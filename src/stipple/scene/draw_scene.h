@@ -5,7 +5,7 @@
 
 namespace stipple {
 
-// The cameras (test views in another colour) and the points, from above and from the side.
+// Draws the cameras (test views in another colour) and the points, seen from above and from the side.
 Image draw_scene(const Scene& scene);
 
 }  // namespace stipple

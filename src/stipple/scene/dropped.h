@@ -6,10 +6,10 @@
 
 namespace stipple {
 
-// Entries of one kind that were left out.
+// Counts the entries of one kind that were left out.
 struct Dropped {
   std::size_t count = 0;
-  std::string first;  // names one of them
+  std::string first;  // name of the first one
 
   void add(std::string name) {
     if (count++ == 0) first = std::move(name);

@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMaxIndexedFiles = 1'000'000;  // a whole disk, not a scene
+constexpr std::size_t kMaxIndexedFiles = 1'000'000;  // more would be a whole disk, not a scene
 constexpr const char* kMaskFolders[] = {"masks", "mask"};
 
 bool is_file(const fs::path& path) {
@@ -40,7 +40,7 @@ std::optional<fs::path> only_one(const std::multimap<std::string, fs::path>& ind
 
 std::optional<fs::path> contained_path(const std::string& name) {
   std::string text = name;
-  std::replace(text.begin(), text.end(), '\\', '/');  // written on Windows
+  std::replace(text.begin(), text.end(), '\\', '/');  // in names written on Windows
   if (text.find('\0') != text.npos) return {};
   const fs::path path = fs::path(text).lexically_normal();
   if (path.empty() || path.is_absolute() || *path.begin() == ".." || !path.has_filename() || path == ".")
@@ -61,10 +61,10 @@ void ImageFinder::build_index() {
   if (is_indexed_) return;
   is_indexed_ = true;
   std::error_code error;
-  // Links to folders are not followed: they may lead in circles.
+  // Links to folders are not followed, because they may be cyclic.
   fs::recursive_directory_iterator it(folder_, fs::directory_options::skip_permission_denied, error), end;
   for (std::size_t count = 0; !error && it != end && count < kMaxIndexedFiles; it.increment(error), ++count) {
-    if (is_mask_folder(it->path())) it.disable_recursion_pending();  // masks have their photos' names
+    if (is_mask_folder(it->path())) it.disable_recursion_pending();  // masks have the names of their photos
     if (!is_image_name(it->path()) || !is_file(it->path())) continue;
     path_from_file_name_.emplace(it->path().filename().string(), it->path());
     path_from_stem_.emplace(it->path().stem().string(), it->path());

@@ -8,21 +8,20 @@
 
 namespace stipple {
 
-// A name out of a file as a path that stays below the folder it is meant for; none when it would lead
-// outside.
+// Converts a name from a scene's files to a relative path. Returns none if it would lead outside its folder.
 std::optional<std::filesystem::path> contained_path(const std::string& name);
 
-// Finds photos in a folder by the names that a scene has for them.
+// Finds photos in a folder by their names in the scene.
 class ImageFinder {
  public:
   explicit ImageFinder(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   const std::filesystem::path& folder() const { return folder_; }
 
-  bool has(const std::filesystem::path& name) const;  // exactly there
+  bool has(const std::filesystem::path& name) const;  // exactly at this path
 
-  // The photo where its name says or, since folders get rearranged and files converted, the only one in the
-  // folder and its sub-folders with the same file name, or the same but for its extension.
+  // Returns the photo at this path. Since folders get rearranged and files converted, the fallback is the
+  // only photo in the folder and its sub-folders with the same file name, or else with the same stem.
   std::optional<std::filesystem::path> find(const std::filesystem::path& name);
 
  private:
@@ -33,8 +32,8 @@ class ImageFinder {
   std::multimap<std::string, std::filesystem::path> path_from_file_name_, path_from_stem_;
 };
 
-// The mask of a photo in one of the scene's mask folders: masks/ or mask/, under the photo's name, with .png
-// after it or instead of its extension, or with .mask before that. Empty: none.
+// The mask of a photo, from the scene's masks/ or mask/ folder. For a.jpg it may be named a.jpg, a.png,
+// a.jpg.png or a.mask.png. Empty if there is none.
 std::filesystem::path find_mask(const std::filesystem::path& scene, const std::filesystem::path& name);
 
 }  // namespace stipple

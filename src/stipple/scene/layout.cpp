@@ -13,7 +13,7 @@ namespace {
 using Vec3d = Vec3<double>;
 Vec3d to_double(Vec3f v) { return {v.x, v.y, v.z}; }
 
-// Solves a 3x3 system by Cramer's rule; columns a, b, c.
+// Solves the 3x3 system with the columns a, b and c by Cramer's rule.
 Vec3d solve(Vec3d a, Vec3d b, Vec3d c, Vec3d right) {
   const double det = dot(a, cross(b, c));
   return {dot(right, cross(b, c)) / det, dot(a, cross(right, c)) / det, dot(a, cross(b, right)) / det};
@@ -44,8 +44,8 @@ Axes upright_axes(std::span<const SceneView> views) {
 }
 
 Vec3f focus_of(std::span<const SceneView> views) {
-  // sum over views of |(I - d d^T)(x - c)|^2 is least where sum (I - d d^T) x = sum (I - d d^T) c. A little
-  // of "one spread ahead of each camera" is added for cameras that all look the same way.
+  // The sum over views of |(I - d d^T)(x - c)|^2 is minimal where sum (I - d d^T) x = sum (I - d d^T) c. For
+  // cameras that all look the same way, the point one spread ahead of each is added with a small weight.
   const double ahead = camera_spread(views), weight = 1e-3;
   Vec3d column[3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, right(0, 0, 0);
   for (const SceneView& v : views) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where the cameras of a scene stand and look.
+// Where the cameras of a scene are and where they look.
 #include <span>
 
 #include "stipple/scene/scene.h"
@@ -11,17 +11,17 @@ struct Axes {
   Vec3f right, up, back;  // unit, right-handed
 };
 
-// Photos are mostly upright, so the mean of what they have at their top is the scene's up; right is any
-// direction across it.
+// Most photos are upright, so the mean of their up directions is the scene's up; right is an arbitrary
+// direction perpendicular to it.
 Axes upright_axes(std::span<const SceneView> views);
 
-// The middle of what the cameras look at: the point nearest to all of their axes.
+// The centre of what the cameras look at: the point with the least squared distance to their optical axes.
 Vec3f focus_of(std::span<const SceneView> views);
 
-// The largest distance of a camera from the first one; 1 if they all stand in one place.
+// The largest distance of a camera from the first one; 1 if all are in the same place.
 float camera_spread(std::span<const SceneView> views);
 
-// The size of a scene: 1.1 times the largest distance of a camera from the middle of all of them.
+// The scene extent: 1.1 times the largest distance of a camera from the mean of all cameras; 1 if that is 0.
 float scene_extent(const Scene& scene, std::span<const std::size_t> views);
 
 }  // namespace stipple

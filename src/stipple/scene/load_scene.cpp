@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what a scene's files say to views whose photos can be loaded.
+// Turns the content of a scene's files into views whose photos can be loaded.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kTestEvery = 8;  // customary: one view in eight is held out
+constexpr std::size_t kTestEvery = 8;  // by convention, one view in eight is held out
 
 void split(const SceneSource& source, Scene& scene) {
   const bool has_own = std::any_of(source.images.begin(), source.images.end(),
@@ -25,7 +25,7 @@ void split(const SceneSource& source, Scene& scene) {
   for (std::size_t i = 0; i < scene.views.size(); i += kTestEvery) scene.views[i].is_test = true;
 }
 
-// What to do, as the end of a sentence. That images are left out goes without saying where all are.
+// The advice as the end of a sentence. "They are left out" is omitted, because here all images are.
 std::string way_out(const SceneProblem& problem) {
   const std::string_view left_out = "They are left out";
   std::string advice = problem.advice;
@@ -39,9 +39,9 @@ std::string way_out(const SceneProblem& problem) {
 
 [[noreturn]] void fail_without_views(const fs::path& path, const Scene& scene) {
   if (scene.problems.empty())
-    throw Error(fmt::format("{}: the scene has no images; export it again", path.string()));
+    throw Error(fmt::format("{}: the scene lists no images; export it again", path.string()));
   const SceneProblem& last = scene.problems.back();
-  throw Error(fmt::format("{}: no image can be used: {}{}", path.string(), last.what, way_out(last)));
+  throw Error(fmt::format("{}: no photo can be used: {}{}", path.string(), last.what, way_out(last)));
 }
 
 std::vector<std::size_t> select(const std::vector<SceneView>& views, bool is_test) {
@@ -76,7 +76,7 @@ Scene load_scene(const fs::path& path, const SceneOptions& options) {
     scene.points = random_points(scene.views, options.random_point_count, options.seed);
     scene.problems.push_back(
         {false, "the scene has no points to start from",
-         fmt::format("{} at random in front of the cameras are used; training takes longer.",
+         fmt::format("{} random points in front of the cameras are used instead, so training takes longer.",
                      scene.points.size())});
   }
   return scene;

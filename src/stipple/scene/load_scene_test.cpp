@@ -10,14 +10,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(LoadScene, AWholeScene) {
+TEST(LoadScene, LoadsColmapScene) {
   TestFolder folder;
   save_test_scene(folder.path());
   const Scene scene = load_scene(folder.path());
   EXPECT_EQ(scene.format, "COLMAP model (binary) in sparse/0");
   EXPECT_TRUE(scene.problems.empty());
   ASSERT_EQ(scene.views.size(), 12u);
-  EXPECT_EQ(scene.test_views(), (std::vector<std::size_t>{0, 8}));  // every 8th from the first
+  EXPECT_EQ(scene.test_views(), (std::vector<std::size_t>{0, 8}));  // every 8th, starting with the first
   EXPECT_EQ(scene.train_views().size(), 10u);
   EXPECT_EQ(scene.points.position, test_points().position);
   EXPECT_FALSE(scene.has_random_points);
@@ -25,7 +25,7 @@ TEST(LoadScene, AWholeScene) {
     const SceneView& v = scene.views[i];
     EXPECT_EQ(v.name, test_images()[i].name);
     EXPECT_EQ(v.camera.focal_px, Vec2f(30.5f, 31.25f));
-    EXPECT_EQ(v.camera.center_px, Vec2f(15.75f, 12.5f));  // off-centre, and stays so
+    EXPECT_EQ(v.camera.center_px, Vec2f(15.75f, 12.5f));  // still off-centre
     EXPECT_EQ(v.camera.width_px, 32);
     const Photo photo = load_photo(v);
     EXPECT_EQ(photo.width_px, 32);
@@ -51,7 +51,7 @@ TEST(LoadScene, BinaryAndTextAgree) {
   EXPECT_EQ(a.points.position, b.points.position);
 }
 
-TEST(LoadScene, PhotosAreFoundWherePeopleKeepThem) {
+TEST(LoadScene, FindsPhotosInCommonLayouts) {
   struct Layout {
     const char *images, *model;
   };
@@ -71,7 +71,7 @@ TEST(LoadScene, PhotosAreFoundWherePeopleKeepThem) {
   }
 }
 
-TEST(LoadScene, TheModelsOwnFolderWillDo) {
+TEST(LoadScene, AcceptsModelFolder) {
   TestFolder folder;
   save_test_scene(folder.path());
   EXPECT_EQ(load_scene(folder / "sparse/0").views.size(), 12u);
@@ -79,7 +79,7 @@ TEST(LoadScene, TheModelsOwnFolderWillDo) {
   EXPECT_EQ(load_scene(folder.path().string() + "/").views.size(), 12u);
 }
 
-TEST(LoadScene, ConvertedPhotosAreFoundByTheirStem) {
+TEST(LoadScene, FindsConvertedPhotosByStem) {
   TestFolder folder;
   save_test_scene(folder.path(), ColmapFormat::kText);
   std::string images = read_file(folder / "sparse/0/images.txt");
@@ -88,7 +88,7 @@ TEST(LoadScene, ConvertedPhotosAreFoundByTheirStem) {
   EXPECT_EQ(load_scene(folder.path()).views.size(), 12u);
 }
 
-TEST(LoadScene, TheLargestOfSeveralModels) {
+TEST(LoadScene, UsesLargestOfSeveralModels) {
   TestFolder folder;
   save_test_scene(folder.path());
   fs::rename(folder / "sparse/0", folder / "sparse/1");
@@ -97,48 +97,49 @@ TEST(LoadScene, TheLargestOfSeveralModels) {
   EXPECT_EQ(load_scene(folder.path()).views.size(), 12u);
   EXPECT_EQ(problems_of(folder),
             "2 COLMAP models: sparse/0 (3 images), sparse/1 (12 images)\n"
-            "The largest, sparse/1, is used; to use another, give its folder.\n");
+            "The largest, sparse/1, is used; to use another one, give its folder.\n");
 }
 
-TEST(LoadScene, MissingPhotos) {
+TEST(LoadScene, ReportsMissingPhotos) {
   TestFolder folder;
   save_test_scene(folder.path());
   fs::remove(folder / "images/03.png");
   fs::remove(folder / "images/05.png");
   EXPECT_EQ(problems_of(folder),
-            "2 images not in the folder, such as 03.png\n"
+            "2 photos not found, such as 03.png\n"
             "They are left out; copy them to scene/images, or say where they are with --images.\n");
   EXPECT_EQ(load_scene(folder.path()).views.size(), 10u);
   fs::remove_all(folder / "images");
   EXPECT_EQ(problems_of(folder),
-            "scene: no image can be used: 12 images not in the folder, such as 00.png; copy them to "
+            "scene: no photo can be used: 12 photos not found, such as 00.png; copy them to "
             "scene/, or say where they are with --images\n");
 }
 
-TEST(LoadScene, AModelThatWasCutBeforeItsFirstImage) {
+TEST(LoadScene, ReportsModelTruncatedBeforeFirstImage) {
   TestFolder folder;
   save_test_scene(folder.path(), ColmapFormat::kText);
   folder.write("sparse/0/images.txt", "# Number of images: 12\n");
   EXPECT_EQ(problems_of(folder),
-            "scene: no image can be used: 1 file that may be cut: images.txt says it has 12 entries, and has "
-            "0; if it is, copy or export the model again\n");
+            "scene: no photo can be used: 1 file that may be truncated: images.txt (12 entries expected, 0 "
+            "found); if so, copy or export the model again\n");
 }
 
-TEST(LoadScene, PhotosThatAreNone) {
+TEST(LoadScene, ReportsFilesThatAreNotImages) {
   TestFolder folder;
   save_test_scene(folder.path());
   folder.write("images/03.png", "hello");
   EXPECT_EQ(problems_of(folder),
-            "1 image cannot be used: scene/images/03.png: neither a JPEG nor a PNG image\n"
+            "1 photo cannot be read: scene/images/03.png: neither a JPEG nor a PNG image\n"
             "They are left out; copy or convert them again.\n");
 }
 
-TEST(LoadScene, PhotosOfAnotherShape) {
+TEST(LoadScene, ReportsPhotosOfAnotherAspectRatio) {
   TestFolder folder;
   save_test_scene(folder.path());
   save_test_picture(folder / "images/03.png", 24, 24);
   EXPECT_EQ(problems_of(folder),
-            "1 image without the shape of their camera, such as 03.png (24x24, camera 1 32x24)\n"
+            "1 photo whose aspect ratio differs from the camera's: 03.png (24x24 pixels, but camera 1 is "
+            "32x24)\n"
             "They are left out; use the photos that the cameras were computed from.\n");
   save_test_picture(folder / "images/03.png", 16, 12);  // another size is fine
   EXPECT_EQ(problems_of(folder), "");
@@ -146,7 +147,7 @@ TEST(LoadScene, PhotosOfAnotherShape) {
   EXPECT_EQ(load_scene(folder.path()).views[3].camera.focal_px.x, 15.25f);
 }
 
-TEST(LoadScene, PosesThatAreNotNumbers) {
+TEST(LoadScene, ReportsInvalidPoses) {
   TestFolder folder;
   save_test_scene(folder.path(), ColmapFormat::kText);
   std::string images = read_file(folder / "sparse/0/images.txt");
@@ -154,36 +155,36 @@ TEST(LoadScene, PosesThatAreNotNumbers) {
   images.replace(images.find(' ', line) + 1, 1, "-nan(ind) 0 0 0 0 0 0 1 04.png\n\n#");
   std::ofstream(folder / "sparse/0/images.txt") << images;
   EXPECT_EQ(problems_of(folder),
-            "1 image with a pose that is not a number, such as 04.png\n"
-            "They are left out; the reconstruction failed there.\n");
+            "1 image with an invalid pose: 04.png\n"
+            "They are left out; the reconstruction failed for them.\n");
 }
 
-TEST(LoadScene, OtherCameraModels) {
+TEST(LoadScene, ReportsUnusableCameras) {
   TestFolder folder;
   save_test_scene(folder.path(), ColmapFormat::kText);
   folder.write("sparse/0/cameras.txt", "1 FOV 32 24 30 30 16 12 0.5\n");
   EXPECT_EQ(
       problems_of(folder),
-      "scene: no image can be used: 12 images cannot be used, camera 1: camera model FOV is not supported; "
-      "undistort the images first, for example with \"colmap image_undistorter\"\n");
+      "scene: no photo can be used: 12 images with an unusable camera: camera 1: camera model FOV is not "
+      "supported; undistort the images first, for example with \"colmap image_undistorter\"\n");
   folder.write("sparse/0/cameras.txt", "7 PINHOLE 32 24 30 30 16 12\n");
   EXPECT_EQ(
       problems_of(folder),
-      "scene: no image can be used: 12 images whose camera is not in the model, such as 00.png (camera 1); "
+      "scene: no photo can be used: 12 images whose camera is not in the model, such as 00.png (camera 1); "
       "export the whole model again\n");
 }
 
-TEST(LoadScene, BadPointsAndLines) {
+TEST(LoadScene, ReportsBadPointsAndLines) {
   TestFolder folder;
   save_test_scene(folder.path(), ColmapFormat::kText);
   std::ofstream(folder / "sparse/0/points3D.txt", std::ios::app) << "61 nan 0 0 1 2 3 0\nwhat is this\n";
   EXPECT_EQ(problems_of(folder),
-            "1 point at a place that is not a number, such as point 61\nThey are left out.\n"
-            "1 line without sense, such as points3D.txt line 64\n"
-            "They are left out; export the model again if there are many.\n");
+            "1 point with values that are not finite: point 61\nThey are left out.\n"
+            "1 line that cannot be parsed: points3D.txt line 64\n"
+            "They are left out; if there are many, export the model again.\n");
 }
 
-TEST(LoadScene, TextWithAByteOrderMark) {
+TEST(LoadScene, ReadsTextWithByteOrderMark) {
   TestFolder folder;
   save_test_scene(folder.path(), ColmapFormat::kText);
   folder.write("sparse/0/cameras.txt",
@@ -192,17 +193,17 @@ TEST(LoadScene, TextWithAByteOrderMark) {
   EXPECT_EQ(problems_of(folder), "");
 }
 
-TEST(LoadScene, CutText) {
+TEST(LoadScene, ReportsTruncatedText) {
   TestFolder folder;
   save_test_scene(folder.path(), ColmapFormat::kText);
   const std::string whole = read_file(folder / "sparse/0/points3D.txt");
   folder.write("sparse/0/points3D.txt", whole.substr(0, whole.rfind("\n60 ") + 1));
   EXPECT_EQ(problems_of(folder),
-            "1 file that may be cut: points3D.txt says it has 60 entries, and has 59\n"
-            "If it is, copy or export the model again.\n");
+            "1 file that may be truncated: points3D.txt (60 entries expected, 59 found)\n"
+            "If so, copy or export the model again.\n");
 }
 
-TEST(LoadScene, NamesNeverLeadOutside) {
+TEST(LoadScene, RejectsNamesThatLeadOutside) {
   TestFolder folder;
   save_test_scene(folder / "inner");
   save_test_picture(folder / "secret.png");
@@ -216,22 +217,22 @@ TEST(LoadScene, NamesNeverLeadOutside) {
   const Scene scene = load_scene(folder / "inner");
   EXPECT_EQ(scene.views.size(), 8u);
   ASSERT_EQ(scene.problems.size(), 1u);
-  EXPECT_EQ(scene.problems[0].what, "4 images whose name leads outside the scene, such as ../../secret.png");
+  EXPECT_EQ(scene.problems[0].what, "4 photos whose name leads outside the scene, such as ../../secret.png");
   EXPECT_EQ(scene.problems[0].advice,
-            "They are left out; put the photos into the scene's folder, and name them relative to it.");
+            "They are left out; move the photos into the scene's folder and name them relative to it.");
 }
 
-TEST(LoadScene, LinksInCirclesAreSurvived) {
+TEST(LoadScene, SurvivesCyclicLinks) {
   TestFolder folder;
   save_test_scene(folder.path());
   fs::create_directory_symlink(folder.path(), folder / "images/loop");
   fs::create_symlink("self.png", folder / "images/self.png");
-  fs::remove(folder / "images/03.png");  // makes it look through the sub-folders
+  fs::remove(folder / "images/03.png");  // makes the finder search the sub-folders
   fs::create_symlink("03.png", folder / "images/03.png");
   EXPECT_EQ(load_scene(folder.path()).views.size(), 11u);
 }
 
-TEST(LoadScene, WhatIsNoScene) {
+TEST(LoadScene, RejectsWhatIsNotAScene) {
   TestFolder folder;
   EXPECT_EQ(
       problems_of(folder),
@@ -241,10 +242,10 @@ TEST(LoadScene, WhatIsNoScene) {
             (folder / "nowhere").string() + ": there is no such folder");
   folder.write("file", "x");
   EXPECT_EQ(error_of([&] { load_scene(folder / "file"); }),
-            (folder / "file").string() + ": this is a file; give the folder of the scene");
+            (folder / "file").string() + ": this is a file; give the scene's folder or a transforms.json");
   fs::create_directories(folder / "sparse/0");
   save_colmap({}, {}, ColmapFormat::kBinary, folder / "sparse/0");
-  EXPECT_EQ(problems_of(folder), "scene: the scene has no images; export it again\n");
+  EXPECT_EQ(problems_of(folder), "scene: the scene lists no images; export it again\n");
   fs::remove(folder / "sparse/0/images.bin");
   EXPECT_EQ(problems_of(folder),
             "scene/sparse/0: there is no images.bin or images.txt; export the whole model again\n");
@@ -256,27 +257,27 @@ std::string jpeg_with_orientation(int width, int height, int orientation) {
   return jpeg.encode();
 }
 
-TEST(LoadScene, TurnedPhotosAreRespectedOrRefused) {
+TEST(LoadScene, AppliesOrRejectsExifOrientation) {
   TestFolder folder;
   save_test_scene(folder.path());
   std::vector<PosedImage> images = test_images();
   images[2].name = "turned.jpg";
   images[3].name = "upright.jpg";
   save_colmap(images, test_points(), ColmapFormat::kBinary, folder / "sparse/0");
-  // As stored it has the camera's shape: the camera was computed from those pixels, not from the turned ones.
+  // The stored photo has the camera's shape, so the camera was computed from it and not from the upright one.
   folder.write("images/turned.jpg", jpeg_with_orientation(32, 24, 6));
-  folder.write("images/upright.jpg", jpeg_with_orientation(24, 32, 6));  // only turned it fits
+  folder.write("images/upright.jpg", jpeg_with_orientation(24, 32, 6));  // fits only when upright
   EXPECT_EQ(problems_of(folder),
-            "1 image turned by an Exif orientation that the cameras may not know of, such as turned.jpg "
+            "1 photo with an Exif orientation that the cameras may not account for: turned.jpg "
             "(orientation 6)\n"
-            "They are left out; turn the pixels (exiftran -ai) or remove the tag, whichever the cameras were "
-            "computed from.\n");
+            "They are left out; if the cameras were computed from upright photos, rotate the pixels "
+            "(exiftran -ai), otherwise remove the Exif tag.\n");
   const Scene scene = load_scene(folder.path());
   EXPECT_EQ(scene.views.back().name, "upright.jpg");
   EXPECT_EQ(load_photo(scene.views.back()).width_px, 32);
 }
 
-TEST(LoadScene, WithoutPointsTheyAreRandomInSight) {
+TEST(LoadScene, MakesRandomPointsInViewIfThereAreNone) {
   TestFolder folder;
   save_test_scene(folder.path());
   fs::remove(folder / "sparse/0/points3D.bin");
@@ -284,11 +285,11 @@ TEST(LoadScene, WithoutPointsTheyAreRandomInSight) {
   options.random_point_count = 500;
   EXPECT_EQ(problems_of(folder, options),
             "the scene has no points to start from\n"
-            "500 at random in front of the cameras are used; training takes longer.\n");
+            "500 random points in front of the cameras are used instead, so training takes longer.\n");
   const Scene scene = load_scene(folder.path(), options);
   EXPECT_TRUE(scene.has_random_points);
   ASSERT_EQ(scene.points.size(), 500u);
-  for (const Vec3f& p : scene.points.position) {  // seen by some camera, and about where they look
+  for (const Vec3f& p : scene.points.position) {  // in front of some camera, and near what they look at
     EXPECT_LT(std::sqrt(dot(p, p)), 8.5f);
     bool seen = false;
     for (const SceneView& v : scene.views)
@@ -300,7 +301,7 @@ TEST(LoadScene, WithoutPointsTheyAreRandomInSight) {
   EXPECT_NE(load_scene(folder.path(), options).points.position, scene.points.position);
 }
 
-TEST(LoadScene, SmallerOnRequest) {
+TEST(LoadScene, ShrinksPhotosOnRequest) {
   TestFolder folder;
   save_test_scene(folder.path());
   SceneOptions options;
@@ -320,11 +321,11 @@ TEST(LoadScene, SmallerOnRequest) {
   scene = load_scene(folder.path(), options);
   EXPECT_EQ(scene.views[0].image_path, folder / "images_2/00.png");
   EXPECT_EQ(scene.views[0].camera.width_px, 16);
-  fs::remove(folder / "images_2/04.png");  // not whole: not used
+  fs::remove(folder / "images_2/04.png");  // an incomplete folder is not used
   EXPECT_EQ(load_scene(folder.path(), options).views[0].image_path, folder / "images/00.png");
 }
 
-TEST(LoadScene, ShrunkPhotosAreUsedOnlyWhereNoneLosesByIt) {
+TEST(LoadScene, UsesShrunkFolderOnlyIfNoPhotoLosesResolution) {
   TestFolder folder;
   save_test_scene(folder.path());
   std::vector<PosedImage> images = test_images();
@@ -341,7 +342,7 @@ TEST(LoadScene, ShrunkPhotosAreUsedOnlyWhereNoneLosesByIt) {
   EXPECT_EQ(scene.views[7].camera.width_px, 16);
 }
 
-TEST(LoadScene, MasksUnderTheirUsualNames) {
+TEST(LoadScene, FindsMasksUnderCommonNames) {
   for (const char* mask : {"masks/03.png", "mask/03.png", "masks/03.png.png", "masks/03.mask.png"}) {
     TestFolder folder;
     save_test_scene(folder.path());
@@ -360,26 +361,26 @@ TEST(LoadScene, MasksUnderTheirUsualNames) {
   }
 }
 
-TEST(LoadScene, MasksAreBesideThePhotosOfAModelsOwnFolder) {
+TEST(LoadScene, FindsMasksBesidePhotosOfModelFolder) {
   TestFolder folder;
   save_test_scene(folder.path());
   save_test_picture(folder / "masks/03.png");
   EXPECT_EQ(load_scene(folder / "sparse/0").views[3].mask_path, folder / "masks/03.png");
 }
 
-TEST(LoadScene, AMaskIsNeverTakenForItsPhoto) {
+TEST(LoadScene, NeverTakesMaskForPhoto) {
   TestFolder folder;
   save_test_scene(folder.path());
   fs::create_directory(folder / "masks");
   fs::rename(folder / "images/03.png", folder / "masks/03.png");
-  fs::rename(folder / "images", folder / "photos");  // makes it look through the whole scene
+  fs::rename(folder / "images", folder / "photos");  // makes the finder search the whole scene
   const Scene scene = load_scene(folder.path());
   EXPECT_EQ(scene.views.size(), 11u);
   ASSERT_EQ(scene.problems.size(), 1u);
-  EXPECT_EQ(scene.problems[0].what, "1 image not in the folder, such as 03.png");
+  EXPECT_EQ(scene.problems[0].what, "1 photo not found: 03.png");
 }
 
-TEST(LoadScene, DistortedPhotosAreUndistorted) {
+TEST(LoadScene, UndistortsPhotos) {
   TestFolder folder;
   save_test_scene(folder.path());
   std::vector<PosedImage> images = test_images();

@@ -12,9 +12,9 @@ namespace stipple {
 
 namespace {
 
-constexpr float kNearest = 0.2f, kFarthest = 2.0f;  // times the distance of what a camera looks at
+constexpr float kNearest = 0.2f, kFarthest = 2.0f;  // times the distance to what a camera looks at
 
-// How far away a camera looks: to the point on its axis nearest to the focus.
+// The distance at which a camera looks: that of the point on its axis nearest to the focus.
 float focus_distance(const Camera& camera, Vec3f focus, float least) {
   return std::max(dot(focus - center_of(camera), axis_of(camera)), least);
 }

@@ -6,8 +6,8 @@
 
 namespace stipple {
 
-// Points at random in what the cameras see, from near them to twice as far away as what they look at; grey of
-// any brightness. For data that has none.
+// Random points in view of the cameras, for data without points: from close to a camera to twice as far away
+// as what it looks at, with random grey values.
 Points random_points(std::span<const SceneView> views, std::size_t count, std::uint64_t seed);
 
 }  // namespace stipple

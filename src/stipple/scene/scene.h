@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A set of photographs with the cameras that took them: what training starts from.
+// The input of training: photos, the cameras that took them, and points of the surfaces they show.
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -12,36 +12,36 @@
 
 namespace stipple {
 
-struct Points {                 // of a surface, from structure from motion or a scanner
+struct Points {                 // from structure from motion or a scanner
   std::vector<Vec3f> position;  // world frame
   std::vector<std::array<std::uint8_t, 3>> color;
 
   std::size_t size() const { return position.size(); }
 };
 
-// What is done with an image's alpha channel.
+// How a photo's alpha channel is used.
 enum class AlphaUse {
-  kWeight,  // it says how much a pixel counts, as a mask does
-  kWhite,   // the image is put on white ...
-  kBlack,   // ... or on black, and every pixel counts
+  kWeight,  // alpha is the weight of the pixel, as in a mask
+  kWhite,   // the photo is composited over white, and every pixel counts
+  kBlack,   // the same over black
 };
 
 struct SceneOptions {
-  int max_resolution_px = 1600;       // of the longer side; larger photos are shrunk. 0: never
-  int downscale = 1;                  // photos are shrunk by this factor first
-  std::filesystem::path images = {};  // folder of the photos, relative to the scene; empty: found
+  int max_resolution_px = 1600;       // of the longer side; larger photos are shrunk; 0 means no limit
+  int downscale = 1;                  // photos are first shrunk by this factor
+  std::filesystem::path images = {};  // folder of the photos, relative to the scene; empty means find it
   AlphaUse alpha = AlphaUse::kWeight;
-  std::size_t random_point_count = 100'000;  // when the data has no points
-  std::uint64_t seed = 1;                    // of those
+  std::size_t random_point_count = 100'000;  // used when the data has no points
+  std::uint64_t seed = 1;                    // of the random points
 };
 
-struct SceneView {                   // one photograph
-  std::string name;                  // as the data has it: "left/0001.jpg"
-  std::filesystem::path image_path;  // what load_photo reads
-  std::filesystem::path mask_path;   // empty: no mask
+struct SceneView {                   // a photo with its camera
+  std::string name;                  // as in the data: "left/0001.jpg"
+  std::filesystem::path image_path;  // the file that load_photo() reads
+  std::filesystem::path mask_path;   // empty means no mask
   AlphaUse alpha = AlphaUse::kWeight;
-  Lens lens;      // of the picture in the file
-  Camera camera;  // of the photo as it is trained on: without distortion, at its working size
+  Lens lens;      // of the photo in the file
+  Camera camera;  // of the photo that is trained on: undistorted, at the working resolution
   bool is_test = false;
 };
 
@@ -54,20 +54,20 @@ struct SceneProblem {
 
 struct Scene {
   std::filesystem::path path;
-  std::string format;            // for people: "COLMAP model (binary) in sparse/0"
+  std::string format;            // description for users: "COLMAP model (binary) in sparse/0"
   std::vector<SceneView> views;  // in name order
   Points points;
-  bool has_random_points = false;      // the data had none
-  std::vector<SceneProblem> problems;  // what was dropped, and what was assumed
+  bool has_random_points = false;      // because the data had none
+  std::vector<SceneProblem> problems;  // what was left out or assumed
 
-  std::vector<std::size_t> train_views() const;  // indices
+  std::vector<std::size_t> train_views() const;  // indices into `views`
   std::vector<std::size_t> test_views() const;
 };
 
-// Reads a COLMAP or transforms.json scene, whichever is in the folder. Photos are not decoded yet, only their
-// sizes are looked at. A broken image or point is left out, and counted in `problems`; an Error says why
-// nothing usable is left. Every 8th view in name order, from the first on, is a test view, unless the data
-// names its own.
+// Reads a COLMAP or transforms.json scene, whichever the folder holds. Photos are not decoded; only their
+// sizes are read. Broken images and points are left out and reported in `problems`. Throws Error if no usable
+// image remains. Unless the data names its test views, every 8th view in name order is one, starting with the
+// first.
 Scene load_scene(const std::filesystem::path& path, const SceneOptions& options = {});
 
 }  // namespace stipple

@@ -20,30 +20,34 @@ namespace {
 
 using Problems = std::vector<SceneProblem>;
 
-// Adds a problem when anything was dropped; {} in `what` are the count with its noun, and an example.
+constexpr const char* kFailedPoses = "They are left out; the reconstruction failed for them.";
+
+// Adds a problem if anything was dropped.
 void report(const Dropped& dropped, const char* noun, const char* what, const char* advice, Problems& to) {
   if (dropped.count == 0) return;
-  to.push_back(
-      {false, fmt::format(fmt::runtime(what), count_of(dropped.count, noun), dropped.first), advice});
+  to.push_back({false, describe(dropped, noun, what), advice});
 }
 
-void report_twice(const Dropped& twice, Problems& to) {
-  report(twice, "image", "{} whose name was there before, such as {}", "Only the first of each is used.", to);
+void report_duplicates(const Dropped& duplicates, Problems& to) {
+  report(duplicates, "image", "with a duplicate name", "Only the first image of each name is used.", to);
+}
+
+void report_unusable_camera(std::size_t image_count, const std::string& why, Problems& to) {
+  if (image_count == 0) return;
+  to.push_back({false, fmt::format("{} with an unusable camera: {}", count_of(image_count, "image"), why),
+                "They are left out."});
 }
 
 void report_colmap(const ColmapModel& model, Problems& to) {
-  report(model.bad_poses, "image", "{} with a pose that is not a number, such as {}",
-         "They are left out; the reconstruction failed there.", to);
-  report_twice(model.twice, to);
-  report(model.bad_points, "point", "{} at a place that is not a number, such as {}", "They are left out.",
-         to);
-  report(model.bad_lines, "line", "{} without sense, such as {}",
-         "They are left out; export the model again if there are many.", to);
-  report(model.short_files, "file", "{} that may be cut: {}", "If it is, copy or export the model again.",
-         to);
+  report(model.bad_poses, "image", "with an invalid pose", kFailedPoses, to);
+  report_duplicates(model.twice, to);
+  report(model.bad_points, "point", "with values that are not finite", "They are left out.", to);
+  report(model.bad_lines, "line", "that cannot be parsed",
+         "They are left out; if there are many, export the model again.", to);
+  report(model.short_files, "file", "that may be truncated", "If so, copy or export the model again.", to);
 }
 
-// images_2, images_4, ... and the like, in the order of their names.
+// images_2, images_4 and the like, in name order.
 std::vector<fs::path> shrunk_folders(const fs::path& base) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -53,7 +57,7 @@ std::vector<fs::path> shrunk_folders(const fs::path& base) {
   return found;
 }
 
-// Where the photos of a model may be; a model's own folder may be inside the scene's.
+// Candidates for the folder of a model's photos. `root` may be the model's own folder, inside the scene's.
 std::vector<fs::path> colmap_image_folders(const fs::path& root, const fs::path& model) {
   std::vector<fs::path> folders = {"images", "input"};
   for (const fs::path& folder : shrunk_folders(root)) folders.push_back(folder);
@@ -70,7 +74,7 @@ std::string relative_name(const fs::path& path, const fs::path& root) {
   return relative == "." ? "the folder itself" : relative.string();
 }
 
-// The model to use: the largest, of equals the customary one.
+// Chooses the largest model, and of equally large ones the first.
 fs::path choose_model(const std::vector<fs::path>& models, const fs::path& root, Problems& problems) {
   if (models.size() == 1) return models[0];
   std::size_t best = 0, most = 0;
@@ -79,14 +83,14 @@ fs::path choose_model(const std::vector<fs::path>& models, const fs::path& root,
     std::size_t count = 0;
     try {
       count = colmap_image_count(models[i]);
-    } catch (const Error&) {  // a broken one is not chosen while there is another
+    } catch (const Error&) {  // a broken model counts as empty
     }
     list += fmt::format("{}{} ({})", i == 0 ? "" : ", ", relative_name(models[i], root),
                         count_of(count, "image"));
     if (count > most) best = i, most = count;
   }
   problems.push_back({false, fmt::format("{} COLMAP models: {}", models.size(), list),
-                      fmt::format("The largest, {}, is used; to use another, give its folder.",
+                      fmt::format("The largest, {}, is used; to use another one, give its folder.",
                                   relative_name(models[best], root))});
   return models[best];
 }
@@ -109,11 +113,8 @@ void add_colmap_images(const ColmapModel& model, SceneSource& source) {
     else
       without_camera.add(fmt::format("{} (camera {})", image.name, image.camera_id));
   }
-  for (const auto& [why, images] : unusable)
-    source.problems.push_back({false,
-                               fmt::format("{} cannot be used, {}", count_of(images.count, "image"), why),
-                               "They are left out."});
-  report(without_camera, "image", "{} whose camera is not in the model, such as {}",
+  for (const auto& [why, images] : unusable) report_unusable_camera(images.count, why, source.problems);
+  report(without_camera, "image", "whose camera is not in the model",
          "They are left out; export the whole model again.", source.problems);
 }
 
@@ -135,14 +136,17 @@ void read_transforms_points(const Transforms& transforms, SceneSource& source) {
   if (transforms.points_path.empty()) return;
   const std::optional<fs::path> path = contained_path(transforms.points_path);
   const auto fail = [&](const std::string& why) {
-    source.problems.push_back({false, why, "Points at random are used instead; training takes longer."});
+    source.problems.push_back({false, why, "Random points are used instead, so training takes longer."});
   };
   if (!path) return fail(fmt::format("ply_file_path leads outside the scene: {}", transforms.points_path));
   try {
-    Dropped bad;
-    source.points = load_points(source.base / *path, bad.count);
-    bad.first = path->string();
-    report(bad, "point", "{} at a place that is not a number, in {}", "They are left out.", source.problems);
+    std::size_t bad_count = 0;
+    source.points = load_points(source.base / *path, bad_count);
+    if (bad_count > 0)
+      source.problems.push_back({false,
+                                 fmt::format("{} in {} with coordinates that are not finite",
+                                             count_of(bad_count, "point"), path->string()),
+                                 "They are left out."});
   } catch (const Error& error) {
     fail(error.what());
   }
@@ -154,32 +158,36 @@ SceneSource read_transforms(const fs::path& file) {
   source.format = transforms.format;
   source.base = file.parent_path();
   source.image_folders = {"."};
-  report(transforms.bad_frames, "frame", "{} without a file_path or a transform_matrix, such as {}",
-         "They are left out.", source.problems);
-  report(transforms.bad_poses, "image",
-         "{} with a transform_matrix that is no rotation and translation, such as {}",
-         "They are left out; the reconstruction failed there.", source.problems);
-  Dropped unsupported, twice;
+  report(transforms.bad_frames, "frame", "without a file_path or a valid transform_matrix",
+         "They are left out; export the file again.", source.problems);
+  report(transforms.bad_poses, "image", "with a transform_matrix that is not a rigid transform", kFailedPoses,
+         source.problems);
+  Dropped unsupported, duplicates;
   std::set<std::string> names;
   for (const TransformsFrame& f : transforms.frames) {
     if (!f.lens.unsupported.empty())
       unsupported.add(f.lens.unsupported);
-    else if (!names.insert(f.image_path).second)  // else a photo may be both trained on and held out
-      twice.add(f.image_path);
+    else if (!names.insert(f.image_path).second)  // a duplicate could be both trained on and held out
+      duplicates.add(f.image_path);
     else
       source.images.push_back(
           {f.image_path, f.mask_path, "its frame", f.lens, f.camera_from_world, f.is_test});
   }
-  report_twice(twice, source.problems);
-  report(unsupported, "image", "{} cannot be used: {}", "They are left out.", source.problems);
+  report_duplicates(duplicates, source.problems);
+  report_unusable_camera(unsupported.count, unsupported.first, source.problems);
   read_transforms_points(transforms, source);
   return source;
 }
 
 }  // namespace
 
-std::string count_of(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+std::string count_of(std::size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string describe(const Dropped& dropped, const char* noun, std::string_view what) {
+  return fmt::format("{} {}{} {}", count_of(dropped.count, noun), what,
+                     dropped.count == 1 ? ":" : ", such as", dropped.first);
 }
 
 SceneSource read_scene_source(const fs::path& path) {
@@ -187,12 +195,13 @@ SceneSource read_scene_source(const fs::path& path) {
   if (fs::is_regular_file(path, ignored) && path.extension() == ".json") return read_transforms(path);
   if (!fs::exists(path, ignored)) throw Error(fmt::format("{}: there is no such folder", path.string()));
   if (!fs::is_directory(path, ignored))
-    throw Error(fmt::format("{}: this is a file; give the folder of the scene", path.string()));
-  // Without a trailing slash, so that names relative to it come out right.
+    throw Error(
+        fmt::format("{}: this is a file; give the scene's folder or a transforms.json", path.string()));
+  // Without a trailing slash, so that lexically_relative() works.
   const fs::path root = (path / ".").lexically_normal().parent_path();
   std::vector<fs::path> models = find_colmap_models(root.empty() ? fs::path(".") : root);
   const std::optional<fs::path> transforms = find_transforms(path);
-  // Beside a transforms.json, an images.txt may be any list of names.
+  // Beside a transforms.json, an images.txt may be just a list of names.
   if (transforms) std::erase_if(models, [](const fs::path& m) { return !is_whole_colmap_model(m); });
   if (!models.empty()) return read_colmap(root.empty() ? fs::path(".") : root, models);
   if (transforms) return read_transforms(*transforms);

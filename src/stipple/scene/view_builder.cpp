@@ -16,11 +16,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMaxShrinking = 64;  // of folders such as images_4
+constexpr int kMaxShrinking = 64;  // of folders such as images_4 (a factor of 4)
 
 int longer_side(const Lens& lens) { return std::max(lens.width_px, lens.height_px); }
 
-// How much smaller than its lens says a photo is to be trained on.
+// The size at which a photo is trained on, relative to the size of its lens.
 double working_scale(const Lens& lens, const SceneOptions& options) {
   double scale = 1.0 / options.downscale;
   if (options.max_resolution_px > 0)
@@ -28,8 +28,8 @@ double working_scale(const Lens& lens, const SceneOptions& options) {
   return scale;
 }
 
-// The camera for a photo `scale` times the size of its lens, from the lens's undistorted one; within a pixel
-// of the file's size that is taken as it is.
+// Scales a lens's undistorted camera to a photo of `scale` times the lens's size. A pinhole photo whose file
+// is within a pixel of that size keeps the size of the file.
 Camera working_camera(Camera camera, const Lens& lens, double scale, const ImageInfo& file) {
   const auto side = [&](int full, int in_file) {
     const int wanted = std::max(1, static_cast<int>(std::lround(full * scale)));
@@ -45,7 +45,7 @@ Camera working_camera(Camera camera, const Lens& lens, double scale, const Image
   return camera;
 }
 
-// Whether a picture of this size is one of the lens's at some scale, to within a pixel of rounding.
+// Whether this size is the lens's size at some scale, up to a pixel of rounding.
 bool has_shape_of(const Lens& lens, int width_px, int height_px) {
   const double scale = std::max(static_cast<double>(width_px) / lens.width_px,
                                 static_cast<double>(height_px) / lens.height_px);
@@ -68,9 +68,9 @@ ImageInfo upright(ImageInfo info) {
   return info;
 }
 
-// Whether the photo's orientation leaves open what its camera belongs to. Programs that compute cameras take
-// the pixels as stored; only a camera with the turned picture's shape, and not with that of the stored one,
-// is known to be of the turned one. Where the data gives no size, the picture is as people see it.
+// Whether it is unclear if the camera belongs to the stored or to the upright photo. Programs that compute
+// cameras use the stored pixels, so a camera is known to be of the upright photo only if it has that photo's
+// aspect ratio and not the stored one's. If the data gives no size, the upright photo is assumed.
 bool is_ambiguous(const ImageInfo& stored, const Lens& lens, const PartialLens& given) {
   if (stored.orientation <= 1 || !given.width_px) return false;
   const ImageInfo turned = upright(stored);
@@ -97,29 +97,26 @@ void ViewBuilder::add(const SourceImage& image) {
 
 std::vector<SceneProblem> ViewBuilder::problems() const {
   std::vector<SceneProblem> found;
-  const auto add = [&](const Dropped& d, const char* what, const std::string& advice) {
-    if (d.count > 0)
-      found.push_back({false, fmt::format(fmt::runtime(what), count_of(d.count, "image"), d.first), advice});
+  const auto add = [&](const Dropped& dropped, const char* what, const std::string& advice) {
+    if (dropped.count > 0) found.push_back({false, describe(dropped, "photo", what), advice});
   };
-  add(missing_, "{} not in the folder, such as {}",
+  add(missing_, "not found",
       fmt::format("They are left out; copy them to {}, or say where they are with --images.",
                   finder_.folder().string()));
-  add(outside_, "{} whose name leads outside the scene, such as {}",
-      "They are left out; put the photos into the scene's folder, and name them relative to it.");
-  add(unreadable_, "{} cannot be used: {}", "They are left out; copy or convert them again.");
-  add(bad_lenses_, "{} cannot be used: {}", "They are left out; correct their cameras.");
-  add(turned_, "{} turned by an Exif orientation that the cameras may not know of, such as {}",
-      "They are left out; turn the pixels (exiftran -ai) or remove the tag, whichever the cameras were "
-      "computed "
-      "from.");
-  add(misshapen_, "{} without the shape of their camera, such as {}",
+  add(outside_, "whose name leads outside the scene",
+      "They are left out; move the photos into the scene's folder and name them relative to it.");
+  add(unreadable_, "cannot be read", "They are left out; copy or convert them again.");
+  add(bad_lenses_, "with an unusable camera", "They are left out; correct their cameras.");
+  add(turned_, "with an Exif orientation that the cameras may not account for",
+      "They are left out; if the cameras were computed from upright photos, rotate the pixels "
+      "(exiftran -ai), otherwise remove the Exif tag.");
+  add(misshapen_, "whose aspect ratio differs from the camera's",
       "They are left out; use the photos that the cameras were computed from.");
-  add(masks_missing_, "{} whose mask is not there, such as {}",
-      "They are used without; every pixel of them counts.");
+  add(masks_missing_, "whose mask is missing", "They are used without a mask, so all of their pixels count.");
   return found;
 }
 
-// The folder that has most of the images where their names say.
+// The folder that has the most images exactly where their names say.
 fs::path ViewBuilder::choose_folder() const {
   std::vector<fs::path> folders = source_.image_folders;
   if (!options_.images.empty()) folders = {options_.images};
@@ -130,8 +127,8 @@ fs::path ViewBuilder::choose_folder() const {
     if (found > most) best = folder, most = found;
     if (found == source_.images.size()) break;
   }
-  for (const fs::path& folder :
-       folders)  // none has any: they may be in sub-folders of the first that is there
+  // If no folder has any, the images may be in sub-folders of the first folder that exists.
+  for (const fs::path& folder : folders)
     if (best.empty() && is_folder(source_.base / folder)) best = folder;
   if (best.empty()) best = folders[0];
   return (source_.base / shrunk_folder(best)).lexically_normal();
@@ -145,7 +142,7 @@ std::size_t ViewBuilder::count_found(const ImageFinder& finder) const {
       }));
 }
 
-// By how much every photo may be shrunk and still be as large as it is trained on.
+// The largest factor by which all photos may be shrunk without falling below their working resolution.
 int ViewBuilder::most_shrinking() const {
   int most = kMaxShrinking;
   for (const SourceImage& image : source_.images) {
@@ -158,7 +155,7 @@ int ViewBuilder::most_shrinking() const {
   return most;
 }
 
-// images_4 instead of images where that is large enough and whole: it decodes faster.
+// images_4 instead of images if its photos are large enough and complete: they decode faster.
 fs::path ViewBuilder::shrunk_folder(const fs::path& folder) const {
   if (folder.filename() != "images" || source_.images.empty()) return folder;
   for (int factor = most_shrinking(); factor > 1; --factor) {
@@ -172,7 +169,7 @@ fs::path ViewBuilder::shrunk_folder(const fs::path& folder) const {
 
 std::optional<fs::path> ViewBuilder::find(const fs::path& name) {
   if (finder_.has(name)) return finder_.folder() / name;
-  for (const char* extension : {".png", ".jpg", ".jpeg"})  // NeRF synthetic leaves it out
+  for (const char* extension : {".png", ".jpg", ".jpeg"})  // NeRF synthetic omits the extension
     if (finder_.has(name.string() + extension)) return finder_.folder() / (name.string() + extension);
   return finder_.find(name);
 }
@@ -184,10 +181,10 @@ void ViewBuilder::add_found(const SourceImage& image, const fs::path& name, cons
     if (is_ambiguous(stored, lens, image.lens))
       return turned_.add(fmt::format("{} (orientation {})", image.name, stored.orientation));
     if (!has_shape_of(lens, turned.width_px, turned.height_px))
-      return misshapen_.add(fmt::format("{} ({}x{}, {} {}x{})", image.name, turned.width_px, turned.height_px,
-                                        image.camera, lens.width_px, lens.height_px));
+      return misshapen_.add(fmt::format("{} ({}x{} pixels, but {} is {}x{})", image.name, turned.width_px,
+                                        turned.height_px, image.camera, lens.width_px, lens.height_px));
     add_view(image, name, path, lens, turned);
-  } catch (const Error& error) {  // of the lens, which does not know whose it is
+  } catch (const Error& error) {  // from the lens, which does not know the image's name
     bad_lenses_.add(fmt::format("{}: {}", image.name, error.what()));
   }
 }
@@ -224,10 +221,10 @@ fs::path ViewBuilder::mask_of(const SourceImage& image, const fs::path& name) {
     masks_missing_.add(fmt::format("{} ({})", image.name, image.mask_name));
     return {};
   }
-  // In transforms.json the folder of the images is part of their names.
+  // In transforms.json, image names include the image folder.
   const fs::path below = *name.begin() == "images" ? name.lexically_relative("images") : name;
   const fs::path mask = find_mask(source_.base, below);
-  // Given as scene/sparse/0, a scene has its masks where it has its photos.
+  // If the scene was given as scene/sparse/0, its masks are beside the folder of its photos.
   return mask.empty() ? find_mask(finder_.folder().parent_path(), below) : mask;
 }
 

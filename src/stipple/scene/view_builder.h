@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Turns what a scene's files say of each image into a view whose photo can be loaded, and keeps count of
-// those that cannot be one.
+// Turns the images that a scene's files list into views whose photos can be loaded, and counts those that
+// cannot be used.
 #include "stipple/io/image/image_file.h"
 #include "stipple/scene/dropped.h"
 #include "stipple/scene/formats/colmap.h"
@@ -18,7 +18,7 @@ class ViewBuilder {
 
   std::vector<SceneView> views;  // in the order they were added
 
-  // What was left out, a problem a kind.
+  // One problem for each kind of defect found.
   std::vector<SceneProblem> problems() const;
 
  private:
@@ -31,7 +31,8 @@ class ViewBuilder {
                  const std::filesystem::path& path);
   void add_view(const SourceImage& image, const std::filesystem::path& name,
                 const std::filesystem::path& path, const Lens& lens, const ImageInfo& upright);
-  // To undistort a lens takes a millisecond or more, and most photos have the lens of the one before.
+  // Caches the last camera: undistorting a lens takes a millisecond or more, and most photos share the lens
+  // of the previous one.
   const Camera& undistorted(const Lens& lens);
   std::filesystem::path mask_of(const SourceImage& image, const std::filesystem::path& name);
 

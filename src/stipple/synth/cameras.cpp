@@ -16,20 +16,20 @@ namespace stipple {
 namespace {
 
 struct Ring {
-  float radius, height;  // of the cameras about the z axis, scene units
+  float radius, height;  // of the cameras around the z axis, in scene units
 };
 constexpr std::array<Ring, 3> kRings{{{3.5f, 0.75f}, {3.4f, 1.7f}, {2.9f, 2.7f}}};
 
-constexpr float kFocal = 0.95f;        // of the picture's longer side
-constexpr float kJitter = 0.06f;       // scene units, each way, of a camera and of what it looks at
-constexpr float kAngleJitter = 0.15f;  // of the angle between neighbours, each way
+constexpr float kFocal = 0.95f;        // relative to the image's longer side
+constexpr float kJitter = 0.06f;       // in scene units, each way; for positions and targets
+constexpr float kAngleJitter = 0.15f;  // relative to the angle between neighbours, each way
 
 void check(const SynthOptions& options) {
   if (options.view_count < 1)
-    throw Error(fmt::format("a scene of {} views cannot be made: ask for 1 or more", options.view_count));
+    throw Error(fmt::format("a scene needs at least 1 view, not {}", options.view_count));
   if (options.width_px < 1 || options.height_px < 1)
-    throw Error(fmt::format("pictures of {} x {} pixels cannot be made: ask for 1 or more each way",
-                            options.width_px, options.height_px));
+    throw Error(
+        fmt::format("photos need at least 1 x 1 pixels, not {} x {}", options.width_px, options.height_px));
 }
 
 Vec3f jitter(Random& random) {
@@ -58,7 +58,7 @@ std::vector<SynthView> synth_cameras(const SynthOptions& options) {
     const Ring& ring = kRings[static_cast<std::size_t>(r)];
     const int begin = r * options.view_count / kRingCount, end = (r + 1) * options.view_count / kRingCount;
     for (int i = begin; i < end; ++i) {
-      // Rings are turned against each other by a third of a step.
+      // Each ring is rotated by a third of a step against the one before.
       const float turn = static_cast<float>(i - begin) + static_cast<float>(r) / kRingCount +
                          random.uniform(-kAngleJitter, kAngleJitter);
       const float angle = 6.2831853f * turn / static_cast<float>(end - begin);

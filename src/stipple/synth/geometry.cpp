@@ -8,7 +8,7 @@ namespace stipple::synth {
 
 namespace {
 
-// A vector without its part along a unit axis.
+// The component of a vector perpendicular to a unit axis.
 Vec3f across(Vec3f v, Vec3f axis) { return v - axis * dot(v, axis); }
 
 Vec3f local(const Ball& ball, Vec3f point) { return point - ball.center; }
@@ -44,17 +44,17 @@ Rod rod_between(Vec3f from, Vec3f to, float radius) {
   return {from, normalized(to - from), length(to - from), radius};
 }
 
-// |o + t d|^2 = r^2, about the ball's centre.
+// Solves |o + t d|^2 = r^2, relative to the ball's centre.
 float distance_to(const Ball& ball, const Ray& ray) {
   const Vec3f o = ray.origin - ball.center;
   const float b = dot(o, ray.direction), c = dot(o, o) - ball.radius * ball.radius;
   const float discriminant = b * b - c;
-  if (discriminant < 0 || (c > 0 && b > 0)) return kNever;  // passes by, or lies behind
+  if (discriminant < 0 || (c > 0 && b > 0)) return kNever;  // the ray misses, or the ball is behind it
   const float root = std::sqrt(discriminant);
   return c > 0 ? -b - root : -b + root;
 }
 
-// Within the box is between its three pairs of planes: the last entry, if it is before the first exit.
+// The box lies between three pairs of planes: the ray hits it if its last entry precedes its first exit.
 float distance_to(const Box& box, const Ray& ray) {
   const Vec3f o = local(box, ray.origin), d = transpose(box.rotation) * ray.direction;
   float entry = -kNever, exit = kNever;
@@ -67,15 +67,15 @@ float distance_to(const Box& box, const Ray& ray) {
   return 0 < entry && entry < exit ? entry : kNever;
 }
 
-// |o + t d|^2 = r^2 of the parts across the axis; beyond an end, that end's ball.
+// Solves |o + t d|^2 = r^2 for the components across the axis; beyond an end, intersects that end's ball.
 float distance_to(const Rod& rod, const Ray& ray) {
   const Vec3f start = ray.origin - rod.from;
   const Vec3f o = across(start, rod.axis), d = across(ray.direction, rod.axis);
   const float a = dot(d, d), b = dot(o, d), c = dot(o, o) - rod.radius * rod.radius;
   const float discriminant = b * b - a * c;
   if (discriminant < 0 || (c > 0 && b > 0)) return kNever;
-  const float t =
-      a > 0 ? (-b - std::sqrt(discriminant)) / a : 0;  // along the axis: from outside, beyond an end
+  // A ray along the axis (a = 0) that starts outside starts beyond an end.
+  const float t = a > 0 ? (-b - std::sqrt(discriminant)) / a : 0;
   const float along = dot(start + ray.direction * t, rod.axis);
   if (0 <= along && along <= rod.length) return t > 0 ? t : kNever;
   const Vec3f end = along < 0 ? rod.from : rod.from + rod.axis * rod.length;

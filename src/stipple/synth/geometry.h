@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Shapes that a ray meets in closed form. World frame: z up, scene units.
+// Shapes with closed-form ray intersections. World frame: z up, scene units.
 #include <limits>
 #include <variant>
 
@@ -37,7 +37,7 @@ struct Rod {  // a cylinder with round ends
 };
 Rod rod_between(Vec3f from, Vec3f to, float radius);
 
-struct Disc {  // level, seen from above
+struct Disc {  // horizontal, visible from above only
   Vec3f center;
   float radius;
 };
@@ -46,34 +46,34 @@ using Shape = std::variant<Ball, Box, Rod, Disc>;
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
 
-// How far along the ray it first meets the surface, or kNever. A ray that starts within a ball meets it on
-// its way out; the other solids are only met from outside.
+// The distance along the ray to its first hit on the surface, or kNever. A ray that starts inside a ball hits
+// it on the way out; the other solids are only hit from outside.
 float distance_to(const Ball& ball, const Ray& ray);
 float distance_to(const Box& box, const Ray& ray);
 float distance_to(const Rod& rod, const Ray& ray);
 float distance_to(const Disc& disc, const Ray& ray);
 float distance_to(const Shape& shape, const Ray& ray);
 
-// The unit normal, outwards, at a point of the surface.
+// The outward unit normal at a point on the surface.
 Vec3f normal_at(const Shape& shape, Vec3f point);
 
-// The point in the shape's own frame, which its texture is fixed to.
+// The point in the shape's own frame, to which its texture is fixed.
 Vec3f local_point(const Shape& shape, Vec3f point);
 
 Ball bound_of(const Shape& shape);
 
-struct Cone {  // all rays that leave a point within an angle of the axis
+struct Cone {  // all rays from the apex within an angle of the axis
   Vec3f apex;
   Vec3f axis;  // unit
   float sine, cosine;
 };
 
-// Whether a ray of the cone may meet the ball; never wrongly false.
+// Whether a ray of the cone may hit the ball. May be wrongly true, but never wrongly false.
 inline bool touches(const Cone& cone, const Ball& ball) {
   const Vec3f to_center = ball.center - cone.apex;
   const float along = dot(to_center, cone.axis), beside_squared = dot(to_center, to_center) - along * along;
-  // The centre is beside * cosine - along * sine off the cone's side. Written without a root: this is the
-  // most frequent question of all.
+  // The centre is beside * cosine - along * sine away from the cone's surface. Avoids the square root, since
+  // this is the most frequent test of all.
   const float limit = ball.radius + along * cone.sine;
   return along >= -ball.radius && limit >= 0 && beside_squared * cone.cosine * cone.cosine <= limit * limit;
 }

@@ -21,7 +21,7 @@ Mat3f random_rotation(Random& random) {
   return {x, y, cross(x, y)};
 }
 
-// How far a point is outside a solid; negative within.
+// How far a point is outside a solid; negative inside.
 float outside(const Ball& ball, Vec3f p) { return length(p - ball.center) - ball.radius; }
 float outside(const Box& box, Vec3f p) {
   const Vec3f q = transpose(box.rotation) * (p - box.center);
@@ -34,7 +34,7 @@ float outside(const Rod& rod, Vec3f p) {
   return length(p - rod.from - rod.axis * along) - rod.radius;
 }
 
-// A ray that starts outside, aimed at somewhere near the shape.
+// A ray that starts outside, aimed at the shape or near it.
 Ray random_ray(const Shape& shape, Random& random) {
   const Ball bound = bound_of(shape);
   const Vec3f origin =
@@ -44,10 +44,10 @@ Ray random_ray(const Shape& shape, Random& random) {
 }
 
 template <class Solid>
-void expect_first_meeting(const Solid& solid, const Ray& ray) {
+void expect_first_hit(const Solid& solid, const Ray& ray) {
   const float distance = distance_to(solid, ray);
   const float end = std::min(distance, 20.0f);
-  for (int i = 0; i < 50; ++i)  // nothing was missed before it
+  for (int i = 0; i < 50; ++i)  // there was no earlier hit
     ASSERT_GT(outside(solid, ray.at(end * static_cast<float>(i) / 50)), -1e-4f);
   if (distance == kNever) return;
   const Vec3f point = ray.at(distance), normal = normal_at(solid, point);
@@ -59,20 +59,20 @@ void expect_first_meeting(const Solid& solid, const Ray& ray) {
 }
 
 template <class Solid>
-void expect_first_meetings(const Solid& solid, Random& random) {
-  for (int i = 0; i < 200; ++i) expect_first_meeting(solid, random_ray(solid, random));
+void expect_first_hits(const Solid& solid, Random& random) {
+  for (int i = 0; i < 200; ++i) expect_first_hit(solid, random_ray(solid, random));
 }
 
-TEST(SynthGeometry, BallIsMetWhereItShouldBe) {
+TEST(SynthGeometry, HitsBallAtTheRightDistance) {
   const Ball ball{{0, 0, 1}, 2};
   EXPECT_FLOAT_EQ(distance_to(ball, {{5, 0, 1}, {-1, 0, 0}}), 3);
-  EXPECT_FLOAT_EQ(distance_to(ball, {{0, 0, 1}, {0, 1, 0}}), 2);  // from within: on the way out
+  EXPECT_FLOAT_EQ(distance_to(ball, {{0, 0, 1}, {0, 1, 0}}), 2);  // from inside: on the way out
   EXPECT_EQ(distance_to(ball, {{5, 0, 1}, {1, 0, 0}}), kNever);   // behind
   EXPECT_EQ(distance_to(ball, {{5, 2.01f, 1}, {-1, 0, 0}}), kNever);
   EXPECT_EQ(normal_at(ball, {0, 0, 3}), Vec3f(0, 0, 1));
 }
 
-TEST(SynthGeometry, BoxIsMetWhereItShouldBe) {
+TEST(SynthGeometry, HitsBoxAtTheRightDistance) {
   EXPECT_NEAR(distance_to(kTurnedBox, {{5, 0, 0}, {-1, 0, 0}}), 5 - kRoot2, 1e-5f);
   EXPECT_FLOAT_EQ(distance_to(kTurnedBox, {{0.1f, 0.2f, 5}, {0, 0, -1}}), 3);
   EXPECT_EQ(distance_to(kTurnedBox, {{5, 1.5f, 0}, {-1, 0, 0}}), kNever);
@@ -80,16 +80,16 @@ TEST(SynthGeometry, BoxIsMetWhereItShouldBe) {
   EXPECT_EQ(normal_at(kTurnedBox, {0.1f, 0.2f, -2}), Vec3f(0, 0, -1));
 }
 
-TEST(SynthGeometry, RodIsMetOnItsSideAndItsEnds) {
+TEST(SynthGeometry, HitsRodOnItsSideAndItsEnds) {
   const Rod rod = rod_between({0, 0, 0}, {0, 0, 3}, 0.5f);
   EXPECT_FLOAT_EQ(distance_to(rod, {{4, 0, 1}, {-1, 0, 0}}), 3.5f);
   EXPECT_FLOAT_EQ(distance_to(rod, {{0, 0, 9}, {0, 0, -1}}), 5.5f);
-  EXPECT_FLOAT_EQ(distance_to(rod, {{4, 0, 3.3f}, {-1, 0, 0}}), 4 - 0.4f);  // 0.3, 0.4, 0.5
+  EXPECT_FLOAT_EQ(distance_to(rod, {{4, 0, 3.3f}, {-1, 0, 0}}), 4 - 0.4f);  // a 0.3, 0.4, 0.5 triangle
   EXPECT_EQ(distance_to(rod, {{4, 0, 3.6f}, {-1, 0, 0}}), kNever);
   EXPECT_EQ(distance_to(rod, {{4, 0, 1}, {1, 0, 0}}), kNever);
 }
 
-TEST(SynthGeometry, DiscIsMetFromAboveWithinItsRadius) {
+TEST(SynthGeometry, HitsDiscFromAboveWithinItsRadius) {
   const Disc disc{{0, 0, 1}, 2};
   EXPECT_FLOAT_EQ(distance_to(disc, {{1, 1, 4}, {0, 0, -1}}), 3);
   EXPECT_EQ(distance_to(disc, {{1.5f, 1.5f, 4}, {0, 0, -1}}), kNever);
@@ -97,25 +97,25 @@ TEST(SynthGeometry, DiscIsMetFromAboveWithinItsRadius) {
   EXPECT_EQ(distance_to(disc, {{0, 0, 4}, {1, 0, 0}}), kNever);
 }
 
-TEST(SynthGeometry, RandomRaysMeetSurfacesFirstAndFromOutside) {
+TEST(SynthGeometry, RandomRaysHitTheNearestSurfaceFromOutside) {
   Random random(1);
   for (int i = 0; i < 20; ++i) {
     const Vec3f place = random_vector(random);
-    expect_first_meetings(Ball{place, random.uniform(0.2f, 2)}, random);
+    expect_first_hits(Ball{place, random.uniform(0.2f, 2)}, random);
     const Vec3f half_size(random.uniform(0.1f, 1), random.uniform(0.1f, 1), random.uniform(0.1f, 1));
-    expect_first_meetings(Box{place, random_rotation(random), half_size}, random);
-    expect_first_meetings(rod_between(place, random_vector(random), random.uniform(0.02f, 0.5f)), random);
+    expect_first_hits(Box{place, random_rotation(random), half_size}, random);
+    expect_first_hits(rod_between(place, random_vector(random), random.uniform(0.02f, 0.5f)), random);
   }
 }
 
-TEST(SynthGeometry, LocalPointsTurnWithTheBox) {
+TEST(SynthGeometry, LocalPointsRotateWithTheBox) {
   const Vec3f local = local_point(kTurnedBox, {kRoot2, 0, 1});
   EXPECT_NEAR(local.x, 1, 1e-6f);
   EXPECT_NEAR(local.y, -1, 1e-6f);
   EXPECT_NEAR(local.z, 1, 1e-6f);
 }
 
-TEST(SynthGeometry, ConeTouchesWhateverItsRaysMeet) {
+TEST(SynthGeometry, ConeTouchesEveryBallThatItsRaysHit) {
   Random random(2);
   int met = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -132,7 +132,7 @@ TEST(SynthGeometry, ConeTouchesWhateverItsRaysMeet) {
   EXPECT_GT(met, 300);
 }
 
-TEST(SynthGeometry, NarrowConePassesByWhatIsBesideIt) {
+TEST(SynthGeometry, NarrowConeMissesBallsBesideIt) {
   const Cone cone{{0, 0, 0}, {0, 0, 1}, 0.1f, std::sqrt(0.99f)};
   EXPECT_FALSE(touches(cone, {{3, 0, 4}, 1}));
   EXPECT_FALSE(touches(cone, {{0, 0, -4}, 1}));

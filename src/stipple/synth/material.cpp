@@ -11,15 +11,15 @@ namespace stipple::synth {
 
 namespace {
 
-// All patterns have soft edges of a pixel or two at the distance of the cameras, so that they do not alias.
+// All patterns have soft edges, a pixel or two wide at the distance of the cameras, to avoid aliasing.
 
-// -1 and 1 in turn over lengths of 1, with edges of this width.
+// A square wave between -1 and 1 with period 2 and edges of this width.
 float soft_square(float x, float edge) {
   const float within = x - 2 * std::floor(x / 2);  // [0, 2)
   return smooth_step(0, edge, within) * 2 * (1 - smooth_step(1, 1 + edge, within)) - 1;
 }
 
-// Rings about an axis beside the middle, as a plank has them, with fine fibres along it.
+// Growth rings around an off-centre axis, as in a plank, with fine fibres along it.
 Vec3f wood(const Material& m, Vec3f p) {
   const Vec3f q = p * (1 / m.scale) + m.texture_offset;
   const float warp = 1.5f * noise(Vec3f(q.x * 0.25f, q.y * 0.7f, q.z * 0.7f));
@@ -35,7 +35,8 @@ Vec3f marble(const Material& m, Vec3f p) {
 }
 
 Vec3f checker(const Material& m, Vec3f p) {
-  const Vec3f q = p * (1 / m.scale) + Vec3f(0.5f, 0.5f, 0.5f);  // faces lie in the middle of a layer of cubes
+  // The offset puts the faces in the middle of a layer of cubes.
+  const Vec3f q = p * (1 / m.scale) + Vec3f(0.5f, 0.5f, 0.5f);
   const float sign = soft_square(q.x, 0.08f) * soft_square(q.y, 0.08f) * soft_square(q.z, 0.08f);
   const float wear = layered_noise(p * (3 / m.scale) + m.texture_offset);
   return mix(m.base, m.accent, 0.5f + 0.5f * sign) * (0.75f + 0.5f * wear);
@@ -57,16 +58,16 @@ Vec3f speckles(const Material& m, Vec3f p) {
 constexpr float kTerraceRadius = 2.7f;
 constexpr float kTile = 0.36f;  // scene units
 
-// 0 in the joint between two tiles, 1 on them.
+// 0 in the joint between two tiles, 1 on the tiles.
 float off_joint(float x) {
   const float from_edge = 0.5f - std::abs(x - std::floor(x) - 0.5f);
   return smooth_step(0.015f, 0.045f, from_edge);
 }
 
-// Level patterns are moved by two of the offsets.
+// Ground patterns are two-dimensional and use two of the offsets.
 Vec2f on_ground(const Material& m, Vec3f p) { return {p.x + m.texture_offset.x, p.y + m.texture_offset.y}; }
 
-// 0 on the darkest spots of stone to 1, in coarse stains and fine grains.
+// The brightness of stone, from 0 to 1, with coarse stains and fine grains.
 float stone_tone(Vec2f p) { return 0.5f * noise(p * 1.7f) + 0.5f * layered_noise(p * 16.0f); }
 
 Vec3f tiles(const Material& m, Vec3f p) {
@@ -81,7 +82,7 @@ Vec3f tiles(const Material& m, Vec3f p) {
              off_joint(shifted) * off_joint(v));
 }
 
-// Grass and dry patches; what is far away has only its coarse features left, and no detail to alias.
+// Grass and dry patches. Only coarse features remain far away, where detail would alias.
 Vec3f meadow(const Material& m, Vec3f p, float radius) {
   const Vec2f q = on_ground(m, p);
   const float nearness = 1 - smooth_step(3.5f, 9, radius);
@@ -101,7 +102,7 @@ Vec3f terrace(const Material& m, Vec3f p) {
   return mix(mix(tiles(m, p), stone, kerb), meadow(m, p, radius), outside);
 }
 
-// The skyline's height as a part of the dome's radius; whole frequencies, so that it closes.
+// The skyline's height relative to the dome's radius. Integer frequencies make it close on itself.
 float ridge(float azimuth, float height, float frequency, float phase) {
   return height * (1 + 0.5f * std::sin(frequency * azimuth + phase) +
                    0.3f * std::sin((2 * frequency + 1) * azimuth + 2 * phase) +
@@ -110,7 +111,7 @@ float ridge(float azimuth, float height, float frequency, float phase) {
 
 constexpr float kHighestPeak = 0.15f;
 
-// The dome is seen from inside: haze and hills at its foot, clouds above them.
+// The dome, seen from inside: haze and hills at its foot, clouds above them.
 Vec3f sky(const Material& m, Vec3f p) {
   const Vec3f d = p * (1 / m.scale);  // scale is the dome's radius
   Vec3f color = mix(m.accent, m.base, std::sqrt(std::max(0.0f, d.z)));

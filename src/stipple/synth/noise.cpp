@@ -9,9 +9,9 @@ namespace stipple::synth {
 
 namespace {
 
-struct Place {  // on one axis of the lattice
+struct Place {  // a position along one axis of the lattice
   std::int64_t cell;
-  float blend;  // from this cell's value to the next one's
+  float blend;  // weight of the next cell's value
 };
 
 Place place(float x) {
@@ -21,7 +21,7 @@ Place place(float x) {
 
 float lerp(float a, float b, float t) { return a + (b - a) * t; }
 
-// Along x, at a whole y and z.
+// Interpolates along x, at integer y and z.
 float row(const Place& x, std::int64_t y, std::int64_t z) {
   return lerp(cell_value(x.cell, y, z), cell_value(x.cell + 1, y, z), x.blend);
 }

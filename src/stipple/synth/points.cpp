@@ -11,15 +11,15 @@ namespace {
 using namespace synth;
 
 constexpr std::size_t kPointCount = 15'000;
-constexpr float kSkyPart = 0.3f;   // of the points on the sky that are kept: it has little to hold on to
-constexpr float kNoise = 0.0015f;  // standard deviation of a point's place, as a part of its distance
+constexpr float kSkyPart = 0.3f;   // fraction of the points on the sky to keep: it has few features
+constexpr float kNoise = 0.0015f;  // standard deviation of a point's position, relative to its distance
 
 Vec3f noise_of_place(Random& random, float distance) {
   const auto one = [&] { return kNoise * distance * random.normal(); };
   return {one(), one(), one()};
 }
 
-// One sample has few rays to the sun: a point's colour is the mean of several.
+// A point's colour is the mean of several samples, since each has few rays to the sun.
 Vec3f mean_matte_radiance(const StillLife& scene, const Ray& ray, const Hit& hit, Vec2f sun_start) {
   constexpr int kSamples = 4;
   Vec3f sum(0, 0, 0);
@@ -37,7 +37,7 @@ Vec2f random_pixel(const Camera& camera, Random& random) {
 Points synth_points(const SynthOptions& options) {
   const StillLife scene = make_still_life(options.seed);
   const std::vector<SynthView> views = synth_cameras(options);
-  Random random(options.seed, std::uint64_t{1} << 32);  // far beyond what places the cameras
+  Random random(options.seed, std::uint64_t{1} << 32);  // far beyond the numbers that place the cameras
   Points points;
   while (points.size() < kPointCount) {
     const Camera& camera = views[random.below(views.size())].camera;

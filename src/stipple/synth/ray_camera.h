@@ -5,7 +5,7 @@
 
 namespace stipple::synth {
 
-// A camera, as rays leave it.
+// Computes the rays of a camera.
 class RayCamera {
  public:
   explicit RayCamera(const Camera& camera)
@@ -21,7 +21,7 @@ class RayCamera {
     return {position_, normalized(world_from_camera_ * Vec3f(slope.x, slope.y, 1))};
   }
 
-  // z in the camera's frame of the point at this distance on the ray.
+  // z, in the camera's frame, of the point at this distance along the ray.
   float depth(const Ray& ray, float distance) const {
     return distance * dot(ray.direction, world_from_camera_[2]);
   }

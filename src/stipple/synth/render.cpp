@@ -14,14 +14,14 @@ namespace stipple {
 namespace synth {
 namespace {
 
-constexpr int kRun = 16;          // pixels of a row that look for their candidates together
-constexpr int kFirstSamples = 4;  // of each pixel; all of them only where these differ
+constexpr int kRun = 16;          // consecutive pixels of a row that share their candidates
+constexpr int kFirstSamples = 4;  // per pixel; all 16 are taken only if these differ
 constexpr float kContrast = 0.2f;
 
-// The cells x + 4 y of a 4 x 4 grid in a pixel. The first four share no row and no column.
+// The order of the samples: cells x + 4 y of a 4 x 4 grid in a pixel. The first four share no row or column.
 constexpr std::array<int, 16> kCells{4, 2, 13, 11, 1, 7, 8, 14, 0, 6, 9, 15, 5, 3, 12, 10};
 
-// Whether no channel varies by more than the contrast; the darkest tones may vary more.
+// Whether no channel varies by more than kContrast of its maximum; the darkest tones may vary more.
 bool looks_even(const std::array<Vec3f, kFirstSamples>& values) {
   for (int c = 0; c < 3; ++c) {
     const auto [low, high] = std::ranges::minmax_element(values, {}, [c](Vec3f v) { return v[c]; });
@@ -47,7 +47,7 @@ class Renderer {
   }
 
  private:
-  // Around all rays of the pixels begin ... end of a row.
+  // Contains all rays through the pixels [begin, end) of a row.
   Cone cone(int begin, int end, int y) const {
     const auto left = static_cast<float>(begin), right = static_cast<float>(end), top = static_cast<float>(y);
     const Ray middle = eye_.ray({(left + right) / 2, top + 0.5f});
@@ -72,7 +72,7 @@ class Renderer {
   }
 
   Vec3f pixel_radiance(const Candidates& candidates, int x, int y) const {
-    Random random(static_cast<std::uint64_t>(y), 2 * static_cast<std::uint64_t>(x));  // two numbers a pixel
+    Random random(static_cast<std::uint64_t>(y), 2 * static_cast<std::uint64_t>(x));  // two numbers per pixel
     const Vec2f sun_start(random.uniform(), random.uniform());
     std::array<Vec3f, kFirstSamples> first;
     for (std::size_t i = 0; i < first.size(); ++i) first[i] = sample(candidates, x, y, i, sun_start);

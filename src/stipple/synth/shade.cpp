@@ -10,16 +10,16 @@ namespace stipple::synth {
 
 namespace {
 
-constexpr float kLift = 1e-3f;  // scene units: rays that leave a surface start this far off it
+constexpr float kLift = 1e-3f;  // in scene units: rays that leave a surface start this far off it
 
-constexpr Vec3f kSkyLight{0.30f, 0.38f, 0.52f};     // on a surface that looks up, all sky in view
-constexpr Vec3f kGroundLight{0.22f, 0.18f, 0.13f};  // on one that looks down
-constexpr float kLeastShade = 0.02f;                // of the sky: a thing that hides less does not count
-constexpr float kHighlight = 25;                    // of the sun's reflection, against its light
-constexpr float kHighlightExponent = 140;           // the higher, the smaller the highlight
+constexpr Vec3f kSkyLight{0.30f, 0.38f, 0.52f};     // on a surface that faces up to an open sky
+constexpr Vec3f kGroundLight{0.22f, 0.18f, 0.13f};  // on a surface that faces down
+constexpr float kLeastShade = 0.02f;                // of the sky; an object that hides less is ignored
+constexpr float kHighlight = 25;                    // the sun's reflection, relative to its light
+constexpr float kHighlightExponent = 140;           // larger means a smaller highlight
 
 struct Surface {
-  Vec3f point;   // lifted off it
+  Vec3f point;   // lifted off the surface
   Vec3f normal;  // unit, towards the viewer
 };
 
@@ -32,7 +32,7 @@ Vec3f surface_color(const Ray& ray, const Hit& hit) {
   return color_at(hit.object->material, local_point(hit.object->shape, ray.at(hit.distance)));
 }
 
-// Evenly from the unit square to the disc of radius 1.
+// Maps the unit square uniformly to the unit disc.
 Vec2f on_disc(Vec2f u) {
   const float radius = std::sqrt(u.x), angle = 6.2831853f * u.y;
   return {radius * std::cos(angle), radius * std::sin(angle)};
@@ -40,7 +40,7 @@ Vec2f on_disc(Vec2f u) {
 
 struct SunLight {
   Vec3f direction;  // unit, towards the middle of the sun
-  float part;       // of the sun in view
+  float part;       // visible fraction of the sun
 };
 
 SunLight sun_light(const StillLife& scene, const Surface& s, const SquareSequence& sequence) {
@@ -59,8 +59,8 @@ SunLight sun_light(const StillLife& scene, const Surface& s, const SquareSequenc
   return {axis, static_cast<float>(visible) / kSunRays};
 }
 
-// The part of the light of sky and ground that things nearby let through. A ball hides cos(angle) r^2 / d^2
-// of a surface's light, less a little, so that it ends at some distance without a step.
+// The fraction of the light from sky and ground that nearby objects let through. A ball hides
+// cos(angle) r^2 / d^2 of a surface's light, less kLeastShade, so that its effect fades out with distance.
 float open_sky(const StillLife& scene, const Surface& s) {
   float open = 1;
   for (const Ball& ball : scene.shades) {
@@ -81,7 +81,7 @@ Vec3f matte(const StillLife& scene, const Surface& s, const SunLight& sun, Vec3f
   return color * (sky_light(scene, s) + scene.sun.color * (sun.part * facing));
 }
 
-// Schlick, "An inexpensive BRDF model for physically-based rendering", 1994: more towards grazing views.
+// Schlick, "An inexpensive BRDF model for physically-based rendering", 1994: reflects more at grazing angles.
 float mirrored_part(float gloss, float cosine) {
   const float x = 1 - std::clamp(cosine, 0.0f, 1.0f);
   return gloss + (1 - gloss) * x * x * x * x * x;
@@ -89,7 +89,7 @@ float mirrored_part(float gloss, float cosine) {
 
 }  // namespace
 
-// Roberts' two-dimensional golden ratio: steps of 1/g and 1/g^2, where g^3 = g + 1.
+// Roberts' R2 sequence, a two-dimensional golden ratio: steps of 1/g and 1/g^2, where g^3 = g + 1.
 Vec2f SquareSequence::at(int i) const {
   const auto n = static_cast<float>(index + i);
   const float x = start.x + n * 0.75487767f, y = start.y + n * 0.56984029f;

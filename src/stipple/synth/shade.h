@@ -7,24 +7,24 @@
 
 namespace stipple::synth {
 
-constexpr int kSunRays = 4;  // of a sample: how many points of its sequence it uses
+constexpr int kSunRays = 4;  // per sample; each uses one point of the sample's sequence
 
-// A place in a sequence of points that fill the unit square evenly, wherever it is entered: samples of one
-// pixel that follow each other share out the sun between them.
+// A position in a sequence of points that fill the unit square evenly from any index on, so that consecutive
+// samples of a pixel cover different parts of the sun.
 struct SquareSequence {
-  Vec2f start;  // within the unit square
+  Vec2f start;  // in the unit square
   int index = 0;
 
   Vec2f at(int i) const;
 };
 
-// Light that comes back along the ray, linear; 1 is about white paper in the sun.
+// The light that arrives along the ray, linear; 1 is about white paper in the sun.
 Vec3f radiance(const StillLife& scene, const Ray& ray, const Hit& hit, const SquareSequence& sequence);
 
-// The part of it that is the same from every direction: without the gloss.
+// The part of it that is the same from every direction, that is, without gloss.
 Vec3f matte_radiance(const StillLife& scene, const Ray& ray, const Hit& hit, const SquareSequence& sequence);
 
-// The pixel that a camera makes of it: exposed on a film with soft highlights, sRGB-encoded.
+// The pixel that a camera records: exposed on film with soft highlights, sRGB-encoded.
 std::array<std::uint8_t, 3> develop(Vec3f radiance);
 
 }  // namespace stipple::synth

@@ -15,7 +15,7 @@ constexpr float kDegree = 0.017453293f;
 constexpr Material kBrass{.base = {0.62f, 0.40f, 0.12f}};
 constexpr Material kPaintedRod{.base = {0.80f, 0.80f, 0.76f}};
 
-// Around all these balls, about the mean of their centres.
+// A ball that contains all these balls, around the mean of their centres.
 Ball bound_of_all(const std::vector<Ball>& balls) {
   Vec3f center(0, 0, 0);
   for (const Ball& b : balls) center = center + b.center * (1 / static_cast<float>(balls.size()));
@@ -31,7 +31,7 @@ Group make_group(std::vector<Object> objects, std::vector<Group> parts = {}) {
   return {std::move(objects), std::move(parts), bound_of_all(bounds)};
 }
 
-// Places things; each gets its own piece of the textures.
+// Places objects and gives each its own part of the texture.
 class Builder {
  public:
   explicit Builder(std::uint64_t seed) : random_(seed) {}
@@ -44,18 +44,18 @@ class Builder {
 
   void add(const Shape& shape, const Material& material) { open_.push_back(object(shape, material)); }
 
-  // A box that stands on a level, turned about its upright axis.
+  // Adds a box that stands at `foot`, rotated about the vertical.
   void add_box(Vec3f foot, Vec3f half_size, float degrees, const Material& material) {
     const float c = std::cos(degrees * kDegree), s = std::sin(degrees * kDegree);
     add(Box{foot + Vec3f(0, 0, half_size.z), Mat3f(c, s, 0, -s, c, 0, 0, 0, 1), half_size}, material);
   }
 
-  // A ball that lies on a level.
+  // Adds a ball that lies at `foot`.
   void add_ball(Vec3f foot, float radius, const Material& material) {
     add(Ball{foot + Vec3f(0, 0, radius), radius}, material);
   }
 
-  // What was added since the last group.
+  // Groups what was added since the last group.
   Group close_group(std::vector<Group> parts = {}) {
     return make_group(std::exchange(open_, {}), std::move(parts));
   }
@@ -103,7 +103,7 @@ Group cube(Builder& b) {
   return b.close_group();
 }
 
-// A ring of short rods in the plane that two unit vectors span.
+// A ring of short rods in the plane spanned by two unit vectors.
 Group ring(Builder& b, Vec3f center, Vec3f u, Vec3f v, float radius) {
   constexpr int kArcs = 6, kRodsPerArc = 4;
   const auto corner = [&](int i) {
@@ -119,7 +119,7 @@ Group ring(Builder& b, Vec3f center, Vec3f u, Vec3f v, float radius) {
   return b.close_group(std::move(arcs));
 }
 
-// Three legs that carry two rings with a ball between them.
+// Three legs that carry two rings with a ball at their centre.
 Group tripod(Builder& b) {
   const Vec3f top(0, 0, 0.80f), center(0, 0, 1.05f);
   std::vector<Group> rings;
@@ -133,7 +133,7 @@ Group tripod(Builder& b) {
   return b.close_group(std::move(rings));
 }
 
-// A garden trellis, upright.
+// An upright garden trellis.
 Group trellis(Builder& b) {
   const Vec3f along(0.94f, 0.342f, 0), up(0, 0, 1), corner(-0.45f, 0.99f, 0);
   constexpr int kBars = 5;
@@ -147,7 +147,7 @@ Group trellis(Builder& b) {
   return b.close_group();
 }
 
-// Rods hide too little of the sky to count.
+// Rods are left out: they hide too little of the sky.
 void add_shades(const Group& group, std::vector<Ball>& shades) {
   for (const Object& object : group.objects) {
     if (const auto* ball = std::get_if<Ball>(&object.shape)) shades.push_back(*ball);

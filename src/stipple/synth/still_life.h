@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What stands on the terrace: balls, boxes, and things made of thin rods, under a dome with a painted sky.
+// The objects on the terrace: balls, boxes and structures of thin rods, under a dome with a painted sky.
 #include <cstdint>
 #include <vector>
 
@@ -9,9 +9,9 @@
 
 namespace stipple::synth {
 
-constexpr float kSceneRadius = 1.7f;              // of a cylinder about the z axis that holds all things
+constexpr float kSceneRadius = 1.7f;              // of a cylinder around the z axis that contains all objects
 constexpr float kDomeRadius = 10 * kSceneRadius;  // the ground ends where it meets the dome
-constexpr Vec3f kMiddle{0, 0, 0.42f};             // what the cameras look at
+constexpr Vec3f kMiddle{0, 0, 0.42f};             // where the cameras look
 
 struct Object {
   Shape shape;
@@ -19,13 +19,13 @@ struct Object {
   Ball bound;
 };
 
-struct Group {  // of things close together: a tree, so that a ray can pass by many at once
+struct Group {  // a tree of nearby objects, so that a ray can skip many at once
   std::vector<Object> objects;
   std::vector<Group> parts;
   Ball bound;
 };
 
-struct Light {  // a ball that shines white; too high to be seen itself
+struct Light {  // a shining ball, too high to be visible itself
   Vec3f center;
   float radius;
   Vec3f color;
@@ -33,12 +33,12 @@ struct Light {  // a ball that shines white; too high to be seen itself
 
 struct StillLife {
   Group things;
-  std::vector<Ball> shades;  // balls about as large as the solid things: what they hide of the sky
+  std::vector<Ball> shades;  // stand for the solid objects in computing how much sky they hide
   Object ground, dome;
   Light sun;
 };
 
-// The seed moves the textures.
+// The seed shifts the textures and changes nothing else.
 StillLife make_still_life(std::uint64_t seed);
 
 }  // namespace stipple::synth

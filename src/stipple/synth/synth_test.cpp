@@ -23,7 +23,7 @@ SynthOptions small_options(int view_count = 12) {
   return {.view_count = view_count, .width_px = 160, .height_px = 120};
 }
 
-// Beyond, the ground's depth changes too much from pixel to pixel to be looked up.
+// Further away, the ground's depth changes too much from pixel to pixel to be compared.
 bool is_near(Vec3f world) { return length(world) < 3; }
 
 Vec3f position_of(const Camera& camera) { return synth::RayCamera(camera).position(); }
@@ -32,7 +32,7 @@ Vec3f in_camera(const Camera& camera, Vec3f world) {
   return camera.camera_from_world.rotation * world + camera.camera_from_world.translation;
 }
 
-// Where the camera sees a point; nothing when that is outside the picture.
+// The pixel in which the camera sees a point; nothing if it is outside the image.
 std::optional<std::size_t> pixel_of(const Camera& camera, Vec3f world) {
   const Vec3f p = in_camera(camera, world);
   if (p.z <= 0) return {};
@@ -76,7 +76,7 @@ std::vector<synth::Object> all_objects() {
   return objects;
 }
 
-TEST(SynthScene, ThingsStandOnTheGroundWithinTheRadius) {
+TEST(SynthScene, ObjectsStandOnTheGroundWithinTheRadius) {
   for (const synth::Object& object : all_objects()) {
     const synth::Ball& bound = object.bound;
     EXPECT_LT(std::hypot(bound.center.x, bound.center.y) + bound.radius, synth::kSceneRadius);
@@ -96,7 +96,7 @@ TEST(SynthCameras, LookAtTheMiddleFromOutside) {
   }
 }
 
-TEST(SynthCameras, NamesInOrderAreNeighbours) {
+TEST(SynthCameras, ConsecutiveNamesAreNeighbours) {
   const std::vector<SynthView> views = synth_cameras(small_options(60));
   ASSERT_EQ(views.size(), 60u);
   EXPECT_EQ(views.front().name, "0001.png");
@@ -105,14 +105,14 @@ TEST(SynthCameras, NamesInOrderAreNeighbours) {
     EXPECT_LT(length(position_of(views[i].camera) - position_of(views[i - 1].camera)), 2);
 }
 
-TEST(SynthCameras, AreAsManyAsAskedFor) {
+TEST(SynthCameras, HaveTheRequestedCount) {
   for (int count : {1, 2, 3, 7})
     EXPECT_EQ(synth_cameras(small_options(count)).size(), static_cast<std::size_t>(count));
   EXPECT_THROW(synth_cameras(small_options(0)), Error);
   EXPECT_THROW(synth_cameras({.width_px = 0}), Error);
 }
 
-TEST(SynthRender, SameBitsForAnyNumberOfThreads) {
+TEST(SynthRender, DoesNotDependOnThreadCount) {
   const Camera camera = synth_cameras(small_options())[0].camera;
   SynthPicture one, two;
   with_threads(1, [&] { one = synth_render(camera, 1); });
@@ -121,7 +121,7 @@ TEST(SynthRender, SameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(one.depth, two.depth);
 }
 
-TEST(SynthRender, SeedMovesCamerasAndTextures) {
+TEST(SynthRender, SeedChangesCamerasAndTextures) {
   SynthOptions other = small_options();
   other.seed = 2;
   const Camera camera = synth_cameras(small_options())[0].camera;
@@ -146,7 +146,7 @@ TEST(SynthRender, IsWellExposed) {
   EXPECT_LT(std::ranges::count(picture.photo.rgb, 0), 0.01 * count);
 }
 
-// Every pixel of one view is looked up in the next: it is there at the right depth, or something hides it.
+// Looks up every pixel of one view in the next, where its point must have the right depth or be hidden.
 TEST(SynthRender, DepthsAndColorsAgreeBetweenViews) {
   const std::vector<SynthView> views = synth_cameras(small_options(60));
   const Camera &from = views[24].camera, &to = views[25].camera;
@@ -162,7 +162,7 @@ TEST(SynthRender, DepthsAndColorsAgreeBetweenViews) {
     ++(std::abs(ratio - 1) < 0.03f ? seen : ratio < 1 && ratio > 0 ? hidden : wrong);
   }
   EXPECT_GT(seen, 4 * hidden);
-  EXPECT_LT(wrong, 0.04 * seen);  // edges
+  EXPECT_LT(wrong, 0.04 * seen);  // at edges
   ASSERT_GT(differences.size(), 5000u);
   std::ranges::nth_element(differences,
                            differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2));
@@ -175,7 +175,7 @@ TEST(SynthRender, SkyHasNoDepth) {
   EXPECT_GT(picture.depth.back(), 0);
 }
 
-TEST(SynthRender, SmallPictureIsTheLargeOneShrunk) {
+TEST(SynthRender, SmallImageMatchesTheLargeOneShrunk) {
   SynthOptions large = small_options();
   large.width_px *= 2;
   large.height_px *= 2;
@@ -186,7 +186,7 @@ TEST(SynthRender, SmallPictureIsTheLargeOneShrunk) {
   }
 }
 
-// The sun's reflection is where the normal halves the angle between the sun and the camera.
+// The sun's reflection is where the normal bisects the angle between the sun and the camera.
 TEST(SynthRender, HighlightMovesWithTheView) {
   const std::vector<synth::Object> objects = all_objects();
   const auto glossy = std::ranges::find_if(objects, [](const auto& o) { return o.material.gloss > 0; });
@@ -232,7 +232,7 @@ TEST(SynthPoints, LieWhereTheCamerasSeeThem) {
   EXPECT_GT(agreed, 0.9 * tried);
 }
 
-TEST(SynthPoints, SomeAreOnTheSky) {
+TEST(SynthPoints, SomeLieOnTheSky) {
   const Points points = synth_points(small_options());
   const auto on_sky = std::ranges::count_if(
       points.position, [](Vec3f p) { return std::abs(length(p) - synth::kDomeRadius) < 0.3f && p.z > 0.2f; });
@@ -249,7 +249,7 @@ TEST(SynthPoints, AreTheSameForTheSameSeed) {
   EXPECT_NE(a.position, c.position);
 }
 
-// The photos' colours, where the nearest pixel shows the point itself and no edge or gloss interferes.
+// Compares each point with the pixel that shows it. The median ignores the effects of edges and gloss.
 TEST(SynthPoints, HaveThePhotosColors) {
   const SynthOptions options = small_options();
   const Points points = synth_points(options);

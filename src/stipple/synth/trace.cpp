@@ -20,7 +20,7 @@ Hit first_hit(const StillLife& scene, const Candidates& candidates, const Ray& r
   for (const Object* object : candidates.objects())
     if (const float distance = distance_to(object->shape, ray); distance < first.distance)
       first = {object, distance};
-  if (first.distance < kNever) return first;  // all things stand within the dome
+  if (first.distance < kNever) return first;  // all objects are inside the dome
   return {&scene.dome, distance_to(std::get<Ball>(scene.dome.shape), ray)};
 }
 

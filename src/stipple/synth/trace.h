@@ -8,7 +8,7 @@
 
 namespace stipple::synth {
 
-// The objects that rays of a cone may meet. Most cones meet few: finding them once pays for all their rays.
+// The objects that the rays of a cone may hit: mostly few, so that finding them once for all rays pays off.
 class Candidates {
  public:
   Candidates(const StillLife& scene, const Cone& cone) { gather(scene.things, cone); }
@@ -28,11 +28,11 @@ struct Hit {
   float distance;
 };
 
-// What the ray, one of the candidates' cone, meets first; at last the dome.
+// What the ray hits first, or the dome if it hits nothing else. The ray must lie in the candidates' cone.
 Hit first_hit(const StillLife& scene, const Candidates& candidates, const Ray& ray);
 Hit first_hit(const StillLife& scene, const Ray& ray);
 
-// Whether a candidate stands in the ray's way, however far. The ground and the dome never do.
+// Whether a candidate blocks the ray at any distance. The ground and the dome never do.
 bool is_blocked(const Candidates& candidates, const Ray& ray);
 
 }  // namespace stipple::synth

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One picture, forward and backward, by the library's kernels."""
+"""One image, forward and backward, by the library's kernels."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from ._tensors import address, as_arrays, backend_of, packed, stream_of
 
 @dataclass
 class Settings:
-    """What is no tensor."""
+    """The inputs that are not tensors."""
 
     width: int
     height: int
     sh_degree: int
     depth: Optional[str]
-    options: Dict[str, Any]  # of the picture, but for the background
-    absgrad: Optional[torch.Tensor]  # where to put it
+    options: Dict[str, Any]  # render options other than the background
+    absgrad: Optional[torch.Tensor]  # (N, 2), written by backward()
 
     def view(self, pose: torch.Tensor, K: torch.Tensor, background: torch.Tensor) -> "_stipple.View":
-        """With a camera, as the library takes it."""
+        """The library's View of these settings and a camera."""
         pose_array, K_array, color = as_arrays(pose, K, background)
         return make_view(
             Camera.from_K(pose_array, K_array, self.width, self.height),
@@ -35,7 +35,7 @@ class Settings:
 
 
 def _with_room(device: torch.device, work: Callable[..., Any], *arguments: Any) -> Any:
-    """Where a GPU has no room, what torch keeps for later is given back, and it is tried once more."""
+    """Calls work(). If a GPU runs out of memory, frees the memory that torch caches and tries once more."""
     try:
         return work(*arguments)
     except _stipple.OutOfMemory:
@@ -46,8 +46,7 @@ def _with_room(device: torch.device, work: Callable[..., Any], *arguments: Any) 
 
 
 class RasterizeFunction(torch.autograd.Function):
-    """Takes tensors, and gives planes (3, height, width), alpha, depth or None, rows of 16 numbers a Gaussian, and planes
-    of the features or None."""
+    """Returns colour planes (3, height, width), alpha, depth or None, splats (N, 16), and feature planes or None."""
 
     @staticmethod
     def forward(
@@ -91,8 +90,8 @@ class RasterizeFunction(torch.autograd.Function):
         )
         ctx.mark_non_differentiable(splat)
         ctx.set_materialize_grads(False)
-        # The library goes on with what lies where it put it: all of this must stay, whatever the caller does with it,
-        # and is let go with the graph. The tensors as they came are among them so that changes to them are noticed.
+        # The library reads these tensors in the backward pass, so the graph keeps them alive, whatever the caller does
+        # with them. The original inputs are saved, too, so that torch detects changes in place.
         given = (means, quats, scales, opacities, sh, colors, covariances, pose, K)
         kept = (values, blended, features)
         ctx.save_for_backward(pose, K, background, transmittance, splat, planes, depth, *inputs, *given, *kept)
@@ -105,7 +104,7 @@ class RasterizeFunction(torch.autograd.Function):
         pose, K, background, transmittance, _, planes, _, *rest = ctx.saved_tensors
         inputs, settings, needs = rest[:7], ctx.settings, ctx.needs_input_grad
         n, device = len(inputs[0]), inputs[0].device
-        pictures = [
+        output_gradients = [
             torch.zeros_like(planes) if dL_dplanes is None else packed(dL_dplanes),
             None if dL_dalpha is None else packed(dL_dalpha),
             None if dL_ddepth is None else packed(dL_ddepth),
@@ -115,19 +114,19 @@ class RasterizeFunction(torch.autograd.Function):
         absolute = None
         if settings.absgrad is not None:
             absolute = torch.empty((n, 2), dtype=torch.float32, device=device)
-        of_blended = None if dL_dblended is None else packed(dL_dblended)
+        dL_dfeature_planes = None if dL_dblended is None else packed(dL_dblended)
         features = rest[-1]
         dL_dfeatures = None
         if features is not None:
-            dL_dfeatures = torch.zeros_like(features) if of_blended is None else torch.empty_like(rest[-3])
+            dL_dfeatures = torch.zeros_like(features) if dL_dfeature_planes is None else torch.empty_like(rest[-3])
         wants_camera = needs[7] or needs[8]
         camera, dL_dbackground = _with_room(
             device,
             ctx.run.backward,
-            *map(address, pictures),
+            *map(address, output_gradients),
             address(dL_dsplat),
             address(absolute),
-            address(of_blended),
+            address(dL_dfeature_planes),
             address(dL_dfeatures),
             _stipple.Addresses(*map(address, gradients)),
             wants_camera,
@@ -138,8 +137,8 @@ class RasterizeFunction(torch.autograd.Function):
             settings.absgrad.copy_(absolute)
         mean, scale, quat, opacity, sh, color, covariance = gradients
         dL_dpose, dL_dK = camera_gradients(camera, pose, K) if wants_camera else (None, None)
-        places = dL_dsplat[:, :2]
-        found = (mean, quat, scale, opacity, sh, color, covariance, dL_dpose, dL_dK, None, places, dL_dfeatures, None)
+        of_gaussians = (mean, quat, scale, opacity, sh, color, covariance)
+        found = (*of_gaussians, dL_dpose, dL_dK, None, dL_dsplat[:, :2], dL_dfeatures, None)
         answer = [gradient if needed else None for gradient, needed in zip(found, needs)]
         if needs[9]:
             answer[9] = torch.tensor(dL_dbackground).to(background)
@@ -147,7 +146,7 @@ class RasterizeFunction(torch.autograd.Function):
 
 
 def camera_gradients(numbers: List[float], pose: torch.Tensor, K: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
-    """16 numbers to the shapes of camera_from_world and K."""
+    """Converts the library's 16 camera gradients to the shapes of camera_from_world and K."""
     values = torch.tensor(numbers, dtype=torch.float64)
     dL_dpose = torch.zeros(pose.shape, dtype=torch.float64)
     dL_dpose[:3] = values[:12].reshape(3, 4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same picture by the reference renderer, in float64: slow, and what the kernels are held to."""
+"""The reference renderer in float64: slow, and the standard that the kernels are tested against."""
 from __future__ import annotations
 
 from typing import Any, List, Optional, Sequence
@@ -10,7 +10,7 @@ import torch
 from .. import _stipple
 from ._function import camera_gradients
 
-# The reference takes logits, and an opacity of 1 has none.
+# The reference takes logits, and those of opacities 0 and 1 are infinite.
 _OPACITY_MARGIN = 1e-12
 
 
@@ -21,18 +21,18 @@ def _numbers(tensor: Optional[torch.Tensor]) -> np.ndarray:
 
 
 def _in_threes(features: np.ndarray) -> List[np.ndarray]:
-    """(N, C) as (N, 3) each, zeros past the last."""
+    """Splits (N, C) into groups of (N, 3), padded with zeros."""
     n, count = features.shape
     padded = np.zeros((n, -(-count // 3) * 3))
     padded[:, :count] = features
     return [np.ascontiguousarray(padded[:, k : k + 3]) for k in range(0, padded.shape[1], 3)]
 
 
-_COLOR, _BACKGROUND = 5, 8  # their places among what Reference.backward() gives
+_COLOR, _BACKGROUND = 5, 8  # indices in the result of Reference.backward()
 
 
 def _add_features(runs: Sequence[Any], dL_dblended: Any, parts: List[torch.Tensor]) -> Optional[torch.Tensor]:
-    """The gradient by the features, and to the others their share in it."""
+    """Returns the gradient of the features, and adds their contribution to the other gradients in `parts`."""
     if not runs:
         return None
     count, height, width = dL_dblended.shape
@@ -50,7 +50,7 @@ def _add_features(runs: Sequence[Any], dL_dblended: Any, parts: List[torch.Tenso
 
 
 class ReferenceFunction(torch.autograd.Function):
-    """Takes and gives what RasterizeFunction does."""
+    """Has the inputs and outputs of RasterizeFunction."""
 
     @staticmethod
     def forward(
@@ -76,7 +76,7 @@ class ReferenceFunction(torch.autograd.Function):
             )
 
         run = reference(_numbers(colors), background)
-        # A picture is linear in what is blended: features are colours, three at a time, over nothing.
+        # An image is linear in the colours: features are blended as colours, three at a time, over a black background.
         groups = [] if features is None else _in_threes(_numbers(features))
         runs = [reference(group, torch.zeros_like(background)) for group in groups]
         shape = (settings.height, settings.width)

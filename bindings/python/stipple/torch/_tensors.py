@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of tensors, and where they are."""
+"""Checks of tensors, and their memory."""
 from __future__ import annotations
 
 from typing import Any, List, Optional, Sequence
@@ -9,13 +9,13 @@ import torch
 
 from .._checks import check_shape
 
-_ALIGNMENT = 16  # bytes; a GPU loads that many at once
+_ALIGNMENT = 16  # in bytes; the width of a vector load on a GPU
 
 
 def check_tensor(
     name: str, value: Any, wanted: Sequence[Any], dtype: torch.dtype, has_reference: bool = False
 ) -> None:
-    """TypeError or ValueError, with the argument's name, unless it is such a tensor."""
+    """Raises TypeError or ValueError unless the value is a dense tensor of that type and shape."""
     if not isinstance(value, torch.Tensor):
         raise TypeError(f"{name} must be a torch.Tensor, not {type(value).__name__}")
     if value.dtype != dtype:
@@ -27,23 +27,23 @@ def check_tensor(
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """float32, not torch.float32."""
+    """The name without the module: float32."""
     return str(dtype).replace("torch.", "")
 
 
 def packed(tensor: torch.Tensor) -> torch.Tensor:
-    """Its values without gaps, where a GPU can load them; itself if they already are."""
+    """The tensor, contiguous and aligned; a copy only if it is not."""
     tensor = tensor.detach().contiguous()
     return tensor if tensor.data_ptr() % _ALIGNMENT == 0 else tensor.clone()
 
 
 def address(tensor: Optional[torch.Tensor]) -> int:
-    """Where its values are; 0 for none."""
+    """The address of the values, or 0 for None."""
     return 0 if tensor is None else tensor.data_ptr()
 
 
 def backend_of(tensor: torch.Tensor, name: str) -> str:
-    """The backend that works where the tensor is."""
+    """The name of the backend for the tensor's device."""
     kind = tensor.device.type
     if kind == "cpu":
         return "cpu"
@@ -53,14 +53,14 @@ def backend_of(tensor: torch.Tensor, name: str) -> str:
 
 
 def stream_of(tensor: torch.Tensor) -> int:
-    """The stream that torch queues work on such tensors on."""
+    """The handle of torch's current stream on the tensor's device; 0 on the CPU."""
     return torch.cuda.current_stream(tensor.device).cuda_stream if tensor.device.type == "cuda" else 0
 
 
 def as_arrays(*tensors: torch.Tensor) -> List[np.ndarray]:
-    """Small tensors as arrays. Each copy off a GPU waits for it, so that all of them go in one."""
-    away = [t for t in tensors if t.device.type != "cpu"]
-    if away:
-        flat = torch.cat([t.detach().reshape(-1) for t in away]).cpu()
-        fetched = iter(flat.split([t.numel() for t in away]))
+    """Small tensors as arrays. Those on a GPU are fetched in one copy, since every copy waits for the GPU."""
+    on_gpu = [t for t in tensors if t.device.type != "cpu"]
+    if on_gpu:
+        flat = torch.cat([t.detach().reshape(-1) for t in on_gpu]).cpu()
+        fetched = iter(flat.split([t.numel() for t in on_gpu]))
     return [(t.detach() if t.device.type == "cpu" else next(fetched).view(t.shape)).numpy() for t in tensors]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rasterize(): Gaussians to pictures, differentiable by everything that goes in."""
+"""rasterize(): differentiable rendering of Gaussians."""
 from __future__ import annotations
 
 from functools import cached_property
@@ -15,63 +15,73 @@ from ._reference import ReferenceFunction
 
 
 class Info:
-    """What is known of every Gaussian on the way; with several cameras, of each. Worked out when it is looked at."""
+    """The projection of every Gaussian; with several cameras, shapes have a leading dimension for them. Computed on
+    first use."""
 
-    def __init__(self, places: torch.Tensor, is_ours: bool, splats: torch.Tensor) -> None:
-        self._places, self._is_ours = places, is_ours
-        self._splats = splats  # rows of 16 numbers, those of the library's ProjectedSplat
+    def __init__(self, screen_means: torch.Tensor, fills_in: bool, splats: torch.Tensor) -> None:
+        self._screen_means, self._fills_in = screen_means, fills_in
+        self._splats = splats  # (N, 16) or (C, N, 16), the library's ProjectedSplat
 
-    def _seen(self, columns: Any) -> torch.Tensor:
-        """Zero where a Gaussian is not seen: what is there means nothing."""
-        values, seen = self._splats[..., columns], self._splats[..., 5] > 0
+    def __repr__(self) -> str:
+        cameras = f", {len(self._splats)} cameras" if self._splats.ndim == 3 else ""
+        return f"Info({self._splats.shape[-2]} Gaussians{cameras})"
+
+    def _visible(self, columns: Any) -> torch.Tensor:
+        """These columns, with zeros for culled Gaussians, whose columns are undefined."""
+        values, visible = self._splats[..., columns], self._splats[..., 5] > 0
         zero = torch.zeros((), dtype=values.dtype, device=values.device)
-        return torch.where(seen if values.ndim == seen.ndim else seen[..., None], values, zero)
+        return torch.where(visible if values.ndim == visible.ndim else visible[..., None], values, zero)
 
     @cached_property
     def means2d(self) -> torch.Tensor:
-        """(N, 2), the means in pixels. They get the gradient by a Gaussian's place on the screen as their .grad, and
-        with absgrad its sum without signs as .absgrad."""
-        values = self._seen(slice(0, 2))
-        if not self._is_ours:
+        """(N, 2), the means in pixels. After backward(), .grad is the gradient with respect to these positions; with
+        absgrad, .absgrad is the sum of its absolute values over the pixels."""
+        values = self._visible(slice(0, 2))
+        if not self._fills_in:
             return values
         with torch.no_grad():
-            self._places.copy_(values)
-        return self._places
+            self._screen_means.copy_(values)
+        return self._screen_means
 
     @cached_property
     def radii(self) -> torch.Tensor:
-        """(N, 2), half the sides of the box that a Gaussian is seen in, in pixels; 0 where it is not."""
-        return self._seen(slice(11, 13)).ceil()
+        """(N, 2), half the width and height of each splat's bounding box in pixels; 0 for culled Gaussians."""
+        return self._visible(slice(11, 13)).ceil()
 
     @cached_property
     def depths(self) -> torch.Tensor:
-        """(N,), z in the camera's frame."""
-        return self._seen(10)
+        """(N,), z in the camera frame."""
+        return self._visible(10)
 
     @cached_property
     def conics(self) -> torch.Tensor:
-        """(N, 3), inverses of the covariances in the picture, as xx, xy, yy."""
-        return self._seen(slice(2, 5))
+        """(N, 3), the inverse covariances on the screen, as xx, xy, yy."""
+        return self._visible(slice(2, 5))
 
     @cached_property
     def opacities(self) -> torch.Tensor:
-        """(N,), as blended."""
-        return self._seen(5)
+        """(N,), the opacities used for blending."""
+        return self._visible(5)
 
 
-class _Pictures(NamedTuple):
+class _Images(NamedTuple):
     color: torch.Tensor
     alpha: torch.Tensor
     depth: Optional[torch.Tensor]
     info: Info
 
 
-class Rasterized(_Pictures):
-    """color (height, width, 3) over the background, alpha and depth (height, width); with several cameras, one more
-    dimension in front. depth is None where it was not asked for. It unpacks into these four; features (height, width, C)
-    come besides, and are None where none were given."""
+class Rasterized(_Images):
+    """color (height, width, 3) over the background, alpha and depth (height, width), and info; with several cameras,
+    shapes have a leading dimension for them. depth is None unless requested. The result unpacks into these four; the
+    attribute features (height, width, C) is None unless features were given."""
 
     features: Optional[torch.Tensor] = None
+
+    def __repr__(self) -> str:
+        *cameras, height, width = self.alpha.shape
+        fields = ["color", "alpha"] + [name for name in ("depth", "features") if getattr(self, name) is not None]
+        return f"Rasterized({''.join(f'{n} x ' for n in cameras)}{width}x{height}, {', '.join(fields)})"
 
 
 def rasterize(
@@ -95,40 +105,41 @@ def rasterize(
     _names: Optional[Mapping[str, str]] = None,
     **options: Any,
 ) -> Rasterized:
-    """Gaussians to a picture, differentiable by every tensor.
+    """Renders Gaussians. The outputs are differentiable with respect to every tensor argument.
 
     means (N, 3); quats (N, 4), (w, x, y, z) of any length; scales (N, 3), the standard deviations; opacities (N,),
     from 0 to 1; colors (N, 3), or spherical harmonics (N, K, 3) with K = 1, 4, 9 or 16. camera_from_world (4, 4) or
-    (3, 4) looks along +z; K is ((fx, 0, cx), (0, fy, cy), (0, 0, 1)) in pixels, the first pixel's centre being
-    (0.5, 0.5). With camera_from_world (C, 4, 4) there are C pictures; K may then be (C, 3, 3), and colors a list with
-    those for each.
+    (3, 4) is the pose of a camera that looks along +z; K is ((fx, 0, cx), (0, fy, cy), (0, 0, 1)) in pixels, and the
+    centre of the first pixel is (0.5, 0.5). With camera_from_world (C, 4, 4) there are C images; K may then be
+    (C, 3, 3), and colors a list with one tensor per camera.
 
-    background (3,) or (C, 3) is black if not given. covariances (N, 6), as xx, xy, xz, yy, yz, zz, go in place of quats
-    and scales, which are then None. depth is None, "expected" or "inverse": the sum of depths, or of their inverses,
-    each times what it adds to alpha. means2d (N, 2) or (C, N, 2) is a tensor of your own to get the gradient by places
-    on the screen, in place of info.means2d; its values do not matter. features (N, C), any number of channels, are
-    blended as the colours are, over a background of zeros, into the result's features; absgrad leaves their share out.
+    background (3,) or (C, 3) is black by default. covariances (N, 6), as xx, xy, xz, yy, yz, zz, replace quats and
+    scales, which must then be None. depth is None, "expected" or "inverse": the sum of the depths, or of their
+    inverses, each times the splat's contribution to alpha. means2d (N, 2) or (C, N, 2) is a tensor that receives the
+    gradient with respect to the screen positions, in place of info.means2d; its values are ignored. features (N, C),
+    with any number of channels, are blended like the colours, over zeros, into the result's features; absgrad does not
+    include them.
 
-    Tensors are all on one device; camera_from_world, K and background may also be on the host, which saves a wait.
-    backend is that of the device; "reference" is slow and in float64, for checks. The picture is needed on the way
-    back: to change it in place is an error, which backward() reports. Further options of a picture:
+    All tensors must be on one device, but camera_from_world, K and background may be on the host, which avoids waiting
+    for the GPU. The backend follows from the device; "reference" computes in float64, slowly, for tests. The backward
+    pass needs the image: if it was changed in place, backward() raises an error. Render options:
 
 """
     one_of("backend", backend, (None, "cpu", "cuda", "reference"))
     one_of("depth", depth, (None, "expected", "inverse"))
     if absgrad and backend == "reference":
-        raise ValueError('absgrad is not there with backend="reference"')
+        raise ValueError('absgrad is not supported with backend="reference"')
     checks = Checks(means, backend, _names or {})
     parameters = check_parameters(checks, quats, scales, opacities, covariances)
     shots = check_shots(checks, colors, camera_from_world, K, background)
     if features is not None:
         checks.tensor("features", features, (len(means), "C"))
         if features.shape[1] == 0:
-            raise ValueError("features must have at least one channel; give None for none")
+            raise ValueError("features must have at least one channel; pass None for no features")
     is_batch = camera_from_world.ndim == 3
-    places, absolute = _places(checks, parameters, shots, is_batch, means2d, absgrad)
+    screen_means, absolute = _screen_means(checks, parameters, shots, is_batch, means2d, absgrad)
     function = ReferenceFunction if backend == "reference" else RasterizeFunction
-    pictures, splats, blended = [], [], []
+    images, splats, blended = [], [], []
     for i, shot in enumerate(shots):
         settings = Settings(
             positive_int("width", width),
@@ -138,17 +149,17 @@ def rasterize(
             options,
             None if absolute is None else absolute.view(len(shots), -1, 2)[i],
         )
-        place = places[i] if is_batch else places
-        planes, alpha, z, splat, extra = _draw(function, parameters, shot, place, features, settings)
-        pictures.append((planes.permute(1, 2, 0), alpha, z))
+        screen_mean = screen_means[i] if is_batch else screen_means
+        planes, alpha, z, splat, extra = _draw(function, parameters, shot, screen_mean, features, settings)
+        images.append((planes.permute(1, 2, 0), alpha, z))
         splats.append(splat)
         blended.append(None if extra is None else extra.permute(1, 2, 0))
     if not is_batch:
-        result = Rasterized(*pictures[0], Info(places, means2d is None, splats[0]))
+        result = Rasterized(*images[0], Info(screen_means, means2d is None, splats[0]))
         result.features = blended[0]
         return result
-    stacked = [None if parts[0] is None else torch.stack(parts) for parts in zip(*pictures)]
-    result = Rasterized(*stacked, Info(places, means2d is None, torch.stack(splats)))
+    stacked = [None if parts[0] is None else torch.stack(parts) for parts in zip(*images)]
+    result = Rasterized(*stacked, Info(screen_means, means2d is None, torch.stack(splats)))
     result.features = None if features is None else torch.stack(blended)
     return result
 
@@ -160,7 +171,7 @@ def _draw(
     function: Any,
     p: Parameters,
     shot: Shot,
-    places: torch.Tensor,
+    screen_means: torch.Tensor,
     features: Optional[torch.Tensor],
     settings: Settings,
 ) -> Tuple[Any, ...]:
@@ -176,13 +187,13 @@ def _draw(
         shot.pose,
         shot.K,
         shot.background,
-        places,
+        screen_means,
         features,
         settings,
     )
 
 
-def _places(
+def _screen_means(
     checks: Checks,
     parameters: Parameters,
     shots: Sequence[Shot],
@@ -190,7 +201,7 @@ def _places(
     given: Optional[torch.Tensor],
     absgrad: bool,
 ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-    """What gets the gradient by places on the screen, and what gets its sum without signs."""
+    """The tensor for the gradient with respect to screen positions, and that for its absolute sums or None."""
     n = len(parameters.means)
     shape = (len(shots), n, 2) if is_batch else (n, 2)
     if given is not None:
@@ -198,9 +209,9 @@ def _places(
     tensors = [*parameters, given] + [t for shot in shots for t in shot]
     wants_grad = torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in tensors)
     like = dict(dtype=parameters.means.dtype, device=parameters.means.device)
-    # Values of our own come when they are looked at.
-    places = torch.empty(shape, requires_grad=wants_grad, **like) if given is None else given
+    # If the caller gave none, Info fills in the values on first use.
+    screen_means = torch.empty(shape, requires_grad=wants_grad, **like) if given is None else given
     if not (absgrad and wants_grad):
-        return places, None
-    places.absgrad = torch.zeros(shape, **like)
-    return places, places.absgrad
+        return screen_means, None
+    screen_means.absgrad = torch.zeros(shape, **like)
+    return screen_means, screen_means.absgrad

@@ -16,7 +16,7 @@ _C1, _C2 = 0.01**2, 0.03**2
 
 
 class _LossFunction(torch.autograd.Function):
-    """Value and gradient at once, by the library's kernel."""
+    """Value and gradient together, by the library's kernel."""
 
     @staticmethod
     def forward(ctx, image, target, weight, ssim_weight):
@@ -47,7 +47,7 @@ class _LossFunction(torch.autograd.Function):
 
 
 def _filtered(planes: torch.Tensor) -> torch.Tensor:
-    """Each plane under the Gaussian window, zeros around it. Not as a convolution: a GPU's have too few digits."""
+    """Filters each plane with the Gaussian window, zero-padded. Not a convolution, since GPUs compute those in TF32."""
     weights = [math.exp(-(i**2) / (2 * _SIGMA**2)) for i in range(-_RADIUS, _RADIUS + 1)]
     for axis in (-1, -2):
         size = planes.shape[axis]
@@ -73,11 +73,11 @@ def ssim_loss(
     ssim_weight: float = 1.0,
     weight: Optional[torch.Tensor] = None,
 ) -> torch.Tensor:
-    """(1 - ssim_weight) mean |image - target| + ssim_weight (1 - mean SSIM), as training has it with ssim_weight = 0.2.
+    """(1 - ssim_weight) mean |image - target| + ssim_weight (1 - mean SSIM); training uses ssim_weight = 0.2.
 
-    image is (height, width, 3), from 0 to 1. target is the same: of 8 bits (uint8), as photos are, it goes through the
-    library's kernel, which is fast; of the image's type through PyTorch's own functions, and is differentiable, too.
-    weight (height, width), from 0 to 1, says how much a pixel of an 8-bit target counts.
+    image is (height, width, 3), with values from 0 to 1. target has the same shape. An 8-bit (uint8) target, such as a
+    photo, goes through the library's kernel, which is fast. A target of the image's type goes through PyTorch's own
+    functions and is differentiable, too. weight (height, width), from 0 to 1, weighs the pixels of an 8-bit target.
     """
     if not isinstance(image, torch.Tensor) or not isinstance(target, torch.Tensor):
         name = "target" if isinstance(image, torch.Tensor) else "image"
@@ -98,7 +98,7 @@ def ssim_loss(
                 raise ValueError(f"weight is on {weight.device}, but image is on {image.device}; move it there")
         return _LossFunction.apply(image, target, weight, float(ssim_weight))
     if weight is not None:
-        raise ValueError("weight needs a target of 8 bits (uint8)")
+        raise ValueError("weight needs an 8-bit (uint8) target")
     if image.dtype not in (torch.float32, torch.float64):
         raise TypeError(f"image must be float32 or float64, not {dtype_name(image.dtype)}")
     check_tensor("target", target, image.shape, image.dtype)

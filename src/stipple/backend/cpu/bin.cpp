@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// bin: which splats each tile must draw, nearest first.
+// bin: lists the splats of each tile, nearest first.
 //
-// Splats are walked in storage order (coherent in memory) and counted into tiles, chunk by chunk; every chunk
-// then knows where in each tile's list its entries begin and fills them in. A stable sort of each list by
-// depth finishes it; ties keep the storage order. Nothing depends on which thread does what.
+// Splats are processed in storage order, which is coherent in memory, in chunks. Each chunk counts its splats
+// per tile; the counts determine where in each tile's list its entries begin, and it then writes them there.
+// Finally each list is sorted stably by depth, so that ties keep the storage order. The result does not
+// depend on the assignment of work to threads.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -23,14 +24,14 @@
 #define STIPPLE_BIN_ONCE
 namespace stipple::cpu {
 
-struct Span {  // a run of tiles in one row that a splat touches
+struct Span {  // consecutive tiles of one row that a splat touches
   std::uint32_t gaussian;
   std::uint16_t row, begin, end;
 };
 
 struct BinChunk {
   std::vector<Span> spans;
-  std::vector<std::uint32_t> slot_from_tile;  // first how many, then where the next one goes
+  std::vector<std::uint32_t> slot_from_tile;  // first the number of slots, then the next free slot
   std::uint64_t pair_count = 0;
 };
 
@@ -41,7 +42,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stipple::cpu {
 namespace HWY_NAMESPACE {
 
-using M = Math<float>;  // compiled for this target: rounding is one instruction
+using M = Math<float>;  // compiled for this target, where rounding is one instruction
 
 M::Footprint footprint_of(const ProjectedSplat& p) {
   const Splat& s = p.splat;
@@ -52,8 +53,8 @@ M::Footprint footprint_of(const ProjectedSplat& p) {
           {p.half_extent_px.x, p.half_extent_px.y}};
 }
 
-// Finds the spans of splats [begin, end) and counts them into tiles; emissions are still counted from the
-// chunk's first.
+// Finds the spans of splats [begin, end) and counts them per tile. At this point the emissions of every chunk
+// are numbered from 0.
 void count_chunk(std::span<const ProjectedSplat> splats, std::size_t begin, std::size_t end, int columns,
                  TileRows band, std::span<PairRange> emissions, BinChunk& chunk) {
   chunk.spans.clear();
@@ -92,7 +93,7 @@ namespace {
 
 using M = Math<float>;
 
-// Turns the chunks' counts into places: tile by tile, within a tile chunk by chunk.
+// Turns the chunks' counts into slots, ordered by tile and, within a tile, by chunk.
 void place_chunks(std::span<BinChunk> chunks, std::span<std::uint32_t> slot_begin) {
   std::uint32_t next = 0;
   std::size_t tile_count = slot_begin.size() - 1;
@@ -111,7 +112,7 @@ void fill_chunk(std::span<const ProjectedSplat> splats, int columns, std::uint32
                 BinChunk& chunk, std::span<std::uint32_t> depth, std::span<UnsortedSlot> slots) {
   std::uint32_t emission = first_pair;
   for (const Span& span : chunk.spans) {
-    // Positive floats sort like their bits.
+    // Positive floats sort like their bit patterns.
     std::uint32_t depth_bits = std::bit_cast<std::uint32_t>(splats[span.gaussian].depth);
     std::uint32_t* next = &chunk.slot_from_tile[static_cast<std::size_t>(span.row) * columns];
     for (int column = span.begin; column < span.end; ++column) {
@@ -134,7 +135,7 @@ void CpuBackend::bin(const View& view, Pass& pass) {
   out.row_count = band.end - band.begin;
   std::size_t tile_count = static_cast<std::size_t>(out.column_count) * out.row_count;
 
-  // A number of chunks that depends on the scene alone; few, since each keeps a count per tile.
+  // The number of chunks depends on the model alone. It is small, since each chunk keeps a count per tile.
   std::size_t chunk_size = std::max<std::size_t>(256, (splats.size() + 63) / 64);
   std::vector<BinChunk> chunks((splats.size() + chunk_size - 1) / chunk_size);
   own.pairs_from_gaussian.resize(*this, splats.size());
@@ -152,8 +153,7 @@ void CpuBackend::bin(const View& view, Pass& pass) {
   for (std::size_t c = 0; c < chunks.size(); ++c) first_pair[c + 1] = first_pair[c] + chunks[c].pair_count;
   if (first_pair.back() >= std::uint64_t{1} << 32)
     throw Error(
-        "this view is too heavy: more than 2^32 pairs of Gaussian and tile; use fewer Gaussians or fewer "
-        "pixels");
+        "this view has more than 2^32 pairs of a Gaussian and a tile; use fewer Gaussians or fewer pixels");
   std::size_t pair_count = first_pair.back();
 
   out.slot_begin_from_tile.resize(*this, tile_count + 1);

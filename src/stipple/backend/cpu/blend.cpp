@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// blend: the splats of each tile, nearest first, into its pixels; a row of 16 pixels at a time in vectors.
+// blend: blends the splats of each tile into its pixels, nearest first, up to a row of 16 pixels per vector.
 #include "stipple/backend/cpu/cpu_backend.h"
 #include "stipple/backend/cpu/shared/channel_group.h"
 #include "stipple/core/parallel.h"
@@ -24,7 +24,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stipple::cpu {
 namespace HWY_NAMESPACE {
 
-// One splat into one group of columns of a pair of rows; at is the place of the first in the tile.
+// Blends a splat into one group of columns of a pair of rows; `at` is the index of the first pixel.
 template <int kChannels>
 HWY_INLINE void blend_rows(D d, const TileConstants& constants, const ColumnTerms& terms,
                            const TileSplat<kChannels>& s, V dy, int at, BlendTile& tile) {
@@ -41,7 +41,7 @@ HWY_INLINE void blend_rows(D d, const TileConstants& constants, const ColumnTerm
   }
 }
 
-// `given` has four values per Gaussian to blend in place of the splats' own, where kGiven.
+// If kGiven, `given` holds four values per Gaussian to blend instead of the splats' own channels.
 template <int kChannels, bool kGiven>
 void blend_tile(std::span<const ProjectedSplat> splats, const float* given,
                 std::span<const std::uint32_t> slots, const TilePlace& place, float max_alpha,
@@ -104,7 +104,7 @@ void store_tile(const BlendTile& tile, const TilePlace& place, const View& view,
   }
 }
 
-// Calls store(tile, place) for every tile of the picture, on any thread.
+// Blends every tile and calls store(tile, place) for it, on any thread.
 template <class Store>
 void blend_tiles(const Pass& pass, const View& view, const float* channels, int channel_count, Store store) {
   auto splats = host(pass.projection.splat);

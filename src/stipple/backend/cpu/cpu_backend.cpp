@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace stipple::cpu {
 namespace HWY_NAMESPACE {
 
-// The instructions that the other stages are running with, too.
+// The instruction set, which is the same for all stages.
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace HWY_NAMESPACE
@@ -34,10 +34,10 @@ HWY_EXPORT(target_name);
 namespace {
 
 constexpr std::size_t kCacheLine = 64, kHugePage = std::size_t{1} << 21;
-constexpr std::size_t kSlack = 64;  // the last vector of an array may be loaded whole
+constexpr std::size_t kSlack = 64;  // bytes, so that the last vector of an array can be loaded whole
 
-// Large arrays lie on huge pages where the system gives them: records and gradients are visited in an order
-// that would miss the table of small pages all the time.
+// Large arrays use huge pages if the system provides them: splats and gradients are accessed in an order that
+// would constantly miss the TLB with small pages.
 std::align_val_t alignment_for(std::size_t bytes) {
   return std::align_val_t{bytes < kHugePage ? kCacheLine : kHugePage};
 }
@@ -47,7 +47,7 @@ std::align_val_t alignment_for(std::size_t bytes) {
 HostMemory::HostMemory(std::size_t bytes)
     : size_(bytes + kSlack), data_(static_cast<std::byte*>(::operator new(size_, alignment_for(size_)))) {
 #ifdef MADV_HUGEPAGE
-  if (size_ >= kHugePage) ::madvise(data_, size_, MADV_HUGEPAGE);  // a wish: nothing depends on it
+  if (size_ >= kHugePage) ::madvise(data_, size_, MADV_HUGEPAGE);  // only a hint
 #endif
 }
 
@@ -55,8 +55,7 @@ HostMemory::~HostMemory() {
   if (size_ > 0) ::operator delete(data_, alignment_for(size_));
 }
 
-// The vector width is chosen here, once: otherwise the first stage would ask the machine again for every
-// tile.
+// Chooses the vector width once; otherwise the first stage would query the CPU again for every tile.
 CpuBackend::CpuBackend() { hwy::GetChosenTarget().Update(hwy::SupportedTargets()); }
 
 std::unique_ptr<Memory> CpuBackend::allocate(std::size_t bytes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The pipeline on the host's cores. One file a stage; each is deterministic by construction: the same input
-// gives the same bits for any number of threads. The backend itself has no state: everything is in the pass.
+// The pipeline on the host's cores, one file per stage. Every stage is deterministic by construction: the
+// same input gives the same bits for any number of threads. The backend has no state; the pass holds it all.
 #include <memory>
 #include <span>
 #include <utility>
@@ -23,11 +23,11 @@ class HostMemory : public Memory {
   std::byte* data() const { return data_; }
 
  private:
-  std::size_t size_;  // 0: borrowed
-  std::byte* data_;   // our own: aligned to a cache line or more, with room for one vector past the end
+  std::size_t size_;  // in bytes; 0 means borrowed
+  std::byte* data_;   // if owned: aligned to at least a cache line, padded by one vector
 };
 
-// A device array of this backend as what it is: host memory.
+// Accesses an array of this backend, which lies in host memory.
 template <class T>
 std::span<T> host(DeviceArray<T>& array) {
   if (array.empty()) return {};
@@ -78,7 +78,7 @@ class CpuBackend : public Backend, public MemoryBorrower {
               Memory& to) override;
 
  private:
-  void start_view(Pass&);  // the next one of the pass, or the only one of a new pass
+  void start_view(Pass&);  // the next view of the pass, or the only one of a new pass
 };
 
 std::unique_ptr<Backend> make_cpu_backend();

@@ -42,7 +42,7 @@ Pass CpuBackend::copy_of(const Pass& from) {
   return to;
 }
 
-// Pairs of a Gaussian and a tile, some five a Gaussian, with their depths, orders and sums.
+// Assumes about five pairs per Gaussian, each with its depth, its place in the order and its partial sums.
 std::size_t CpuBackend::pass_bytes(std::size_t gaussians, std::size_t pixels) const {
   constexpr std::size_t kPairs = 5, kSumBytes = 16 * sizeof(float) + 1;
   constexpr std::size_t kPairBytes = 4 * sizeof(std::uint32_t) + sizeof(UnsortedSlot) + kSumBytes;

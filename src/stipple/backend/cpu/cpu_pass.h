@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the CPU backend keeps in a pass.
+// The CPU backend's private part of a pass.
 #include <algorithm>
 
 #include "stipple/backend/backend.h"
@@ -8,7 +8,7 @@
 
 namespace stipple::cpu {
 
-struct UnsortedSlot {  // bin's, before tiles are sorted by depth
+struct UnsortedSlot {  // in bin, before tiles are sorted by depth
   std::uint32_t emission, gaussian;
 };
 
@@ -17,7 +17,7 @@ struct CpuPass : PassScratch {
   DeviceArray<std::uint32_t> pair_from_slot;
   DeviceArray<PairRange> pairs_from_gaussian;
 
-  // Scratch that grows to what a picture needs and is then kept.
+  // Scratch memory that grows as needed and is kept from view to view.
   DeviceArray<std::uint32_t> unsorted_depth;     // bin
   DeviceArray<UnsortedSlot> unsorted_slot;       // bin
   DeviceArray<float> partial;                    // blend_backward: kPartialSize floats per emission
@@ -25,7 +25,7 @@ struct CpuPass : PassScratch {
   DeviceArray<Vec4f> channel_group;              // blend_channels: four channels of every Gaussian
 
   PassResult result;
-  int view_count = 0;  // that the pass is over
+  int view_count = 0;  // of the whole pass
   StageClock clock;
 
   ViewResult& view() { return result.views.back(); }
@@ -33,7 +33,7 @@ struct CpuPass : PassScratch {
   bool may_update() const { return result.is_finite; }
 };
 
-// Made when it is first asked for.
+// Created on first use.
 CpuPass& cpu_pass(Pass& pass);
 
 }  // namespace stipple::cpu

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// loss: L1 + SSIM of the picture against an 8-bit target, and its gradient, in one sweep down the picture.
+// loss: L1 + SSIM of the frame against an 8-bit target, and its gradient, in one sweep down the image.
 //
-// A band of rows of one channel is one task. Rows enter at the bottom: they are filtered across into a ring
-// of 11 rows; those, filtered down, give the window's means at the row 5 above, hence SSIM and its
-// derivatives there (the formulas of math/similarity.glsl); these are filtered across into a second ring, and
-// that, filtered down, is the gradient at the row 10 above. The window is symmetric, so the same filter
-// serves forward and backward. Outside the picture everything is zero.
+// A task is a band of rows of one channel. Rows enter at the bottom and are filtered horizontally into a ring
+// of 11 rows. Filtered vertically, the ring gives the window means 5 rows further up, and hence SSIM and
+// its derivatives there (math/similarity.glsl). The derivatives are filtered horizontally into a second
+// ring, which, filtered vertically, gives the gradient 10 rows further up. The window is symmetric, so
+// the same filter serves forward and backward. Everything outside the image is zero.
 //
-// A pixel's weight w replaces the picture's value x there by y + w (x - y), y being the target: at weight 0
-// it is taken as already right.
+// A pixel's weight w replaces the frame's value x by y + w (x - y), where y is the target: at weight 0 the
+// pixel counts as already correct.
 #include <array>
 #include <cmath>
 #include <memory>
@@ -28,19 +28,20 @@ namespace stipple::cpu {
 
 constexpr int kRadius = Math<float>::ssim_window_radius_px;
 constexpr int kTaps = 2 * kRadius + 1;
-constexpr int kBandRows = 64;  // about; by the picture alone, so that sums do not depend on the threads
-constexpr int kMargin =
-    16;  // zeros on both sides of a row: the window's radius, and a whole vector past the end
+// Approximate. The bands depend on the image alone, so that the sums do not depend on the threads.
+constexpr int kBandRows = 64;
+// Zeros on both sides of a row: enough for the window's radius, and for a whole vector past the end.
+constexpr int kMargin = 16;
 
-enum { kX, kY, kSquares, kXY, kInputs };        // what is filtered on the way down ...
-enum { kGradX, kGradXX, kGradXY, kGradients };  // ... and on the way back
+enum { kX, kY, kSquares, kXY, kInputs };        // filtered in the first ring
+enum { kGradX, kGradXX, kGradXY, kGradients };  // filtered in the second ring
 
-struct LossPlane {  // one channel of the picture
+struct LossPlane {  // one channel
   const float* color;
-  const std::uint8_t* target;  // interleaved: every third is this channel
-  const float* weight;         // or null
+  const std::uint8_t* target;  // interleaved: every third value belongs to this channel
+  const float* weight;         // null if every pixel counts 1
   int width, height;
-  float l1_scale, ssim_scale;  // weight / count of each term
+  float l1_scale, ssim_scale;  // of each term: its weight / number of values
   float* dL_dcolor;
 };
 
@@ -48,13 +49,13 @@ struct LossSums {
   double l1 = 0, squares = 0, ssim = 0;
 };
 
-// The rows a band keeps, each with zeros on both sides.
+// The rows that a band keeps, each with zeros on both sides.
 class LossRows {
  public:
   explicit LossRows(int width)
       : stride_((static_cast<std::size_t>(width) + 2 * kMargin + 15) / 16 * 16 + 16),
         values_(stride_ * (kTaps * (2 + kInputs + kGradients) + kInputs + kGradients) + 16, 0.0f) {
-    // Rows on cache lines, so that vectors loaded from them lie on one each.
+    // Rows start on cache lines, so that their vectors do not straddle two.
     void* start = values_.data();
     std::size_t space = values_.size() * sizeof(float);
     first_ = static_cast<float*>(std::align(64, space - 64, start, space));
@@ -67,7 +68,7 @@ class LossRows {
   float* scratch(int quantity) { return at((2 + kInputs + kGradients) * kTaps + quantity); }
 
  private:
-  static int slot(int row) { return (row + 4 * kTaps) % kTaps; }  // rows begin at -10
+  static int slot(int row) { return (row + 4 * kTaps) % kTaps; }  // row >= -10
   float* at(int index) { return first_ + index * stride_ + kMargin; }
 
   std::size_t stride_;
@@ -109,7 +110,7 @@ HWY_INLINE V filter_down(D d, const Taps& taps, const std::array<const float*, k
   return sum;
 }
 
-// Row `row` of the picture and the target into the rings, filtered across; a row outside is zero.
+// Loads a row of frame and target, zero if it lies outside the image, and filters it into the first ring.
 void enter_row(const LossPlane& plane, int row, LossRows& rows) {
   const D d;
   const int n = kLanes;
@@ -129,7 +130,7 @@ void enter_row(const LossPlane& plane, int row, LossRows& rows) {
     x[i] = plane.weight ? target + w * (plane.color[first + i] - target) : plane.color[first + i];
   }
   float *squares = rows.scratch(0), *xy = rows.scratch(1);  // SSIM needs x^2 and y^2 only as a sum
-  for (int i = 0; i < plane.width; i += n) {  // past the end both are zero, and so are the products
+  for (int i = 0; i < plane.width; i += n) {  // x and y are zero past the end, and so are the products
     const V vx = hn::LoadU(d, x + i), vy = hn::LoadU(d, y + i);
     hn::StoreU(hn::MulAdd(vx, vx, hn::Mul(vy, vy)), d, squares + i);
     hn::StoreU(hn::Mul(vx, vy), d, xy + i);
@@ -142,7 +143,8 @@ void enter_row(const LossPlane& plane, int row, LossRows& rows) {
   }
 }
 
-// SSIM at `row` from the first ring; its derivatives, filtered across, into the second.
+// Computes SSIM at `row` from the first ring and stores its derivatives, filtered horizontally, in the
+// second. Returns the sum of SSIM over the row.
 double similarity_row(const LossPlane& plane, int row, LossRows& rows) {
   const D d;
   const int n = kLanes;
@@ -175,7 +177,7 @@ double similarity_row(const LossPlane& plane, int row, LossRows& rows) {
   return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
 }
 
-// The gradient at `row` from the second ring, and L1 and the squared error on the way.
+// Computes the gradient at `row` from the second ring, and adds the row's L1 and squared error to the sums.
 void gradient_row(const LossPlane& plane, int row, LossRows& rows, LossSums& sums) {
   const D d;
   const int n = kLanes;
@@ -231,7 +233,7 @@ HWY_EXPORT(loss_band);
 
 void CpuBackend::loss(const LossTarget& target, const LossOptions& options, Pass& pass) {
   CpuPass& own = cpu_pass(pass);
-  if (own.result.views.empty()) start_view(pass);  // of a picture that was drawn elsewhere
+  if (own.result.views.empty()) start_view(pass);  // the frame was not rendered in this pass
   const Frame& frame = pass.frame;
   FrameGradient& out = pass.dL_dframe;
   auto color = host(frame.color);

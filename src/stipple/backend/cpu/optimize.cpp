@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// optimize: one Adam step of every parameter (math/adam.glsl), a vector of parameters at a time. It streams
-// four arrays in and three out, and is as fast as the memory.
+// optimize: one Adam step for every parameter (math/adam.glsl), a vector of parameters at a time. It reads
+// four arrays and writes three, and is limited by memory bandwidth.
 #include "stipple/backend/adam_rule.h"
 #include "stipple/backend/cpu/shared/adam_step.h"
 #include "stipple/core/parallel.h"
@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 
 using ML = Math<Lanes>;
 
-// The gradient with that of the group's penalty. M is the maths over T.
+// Adds the gradient of the group's penalty. M is the shared maths over T.
 template <Penalty kPenalty, class M, class T>
 HWY_INLINE T with_penalty(T gradient, T value, float weight) {
   if constexpr (kPenalty == Penalty::kOpacity) return gradient + M::opacity_penalty_vjp(value, T(weight));
@@ -56,8 +56,8 @@ void adam_range_with(const AdamStep::Group& g, std::size_t begin, std::size_t en
   }
 }
 
-// Parameters [begin, end) and their gradients; begin is the first of a Gaussian whose index is a multiple of
-// kMaxGroup, or the range lies within one Gaussian.
+// Updates parameters [begin, end); gradient[0] belongs to `begin`. Either `begin` is the first parameter of a
+// Gaussian whose index is a multiple of kMaxGroup, or the range lies within one Gaussian.
 void adam_range(const AdamStep::Group& g, std::size_t begin, std::size_t end, const float* gradient,
                 const stipple::Math<float>::AdamRule& rule) {
   if (g.penalty == Penalty::kOpacity)
@@ -77,7 +77,7 @@ HWY_EXPORT(adam_range);
 
 namespace {
 
-// The rates of kMaxGroup Gaussians by position in their floats: a multiple of every vector width.
+// The learning rate of every float of kMaxGroup Gaussians. This period is a multiple of every vector width.
 std::vector<float> rate_pattern(std::size_t per_gaussian, std::size_t base_count, float base, float rest) {
   std::vector<float> rates((kMaxGroup + 1) * per_gaussian + kMaxGroup);
   for (std::size_t i = 0; i < rates.size(); ++i) rates[i] = i % per_gaussian < base_count ? base : rest;
@@ -124,7 +124,7 @@ void CpuBackend::optimize(TrainState& state, const GradientSum& sum, const AdamO
   if (!own.may_update()) return;
   ParameterGradient gradient;
   gradient.sh_degree = sum.gaussians.sh_degree;
-  for_each_parameter(  // which only read
+  for_each_parameter(  // AdamStep does not write through these pointers
       [](int, float*& to, const auto& from) {
         to = const_cast<float*>(reinterpret_cast<const float*>(host(from).data()));
       },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// perturb: noise that lets faint Gaussians wander. Kheradmand et al., "3D Gaussian Splatting as Markov Chain
-// Monte Carlo", 2024.
+// perturb: adds noise that lets faint Gaussians explore. Kheradmand et al., "3D Gaussian Splatting as Markov
+// Chain Monte Carlo", 2024.
 #include "stipple/backend/cpu/cpu_backend.h"
 #include "stipple/core/parallel.h"
 

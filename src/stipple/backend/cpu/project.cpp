@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// project: every Gaussian to a splat on the screen, or to opacity 0; a vector of Gaussians at a time.
+// project: turns every Gaussian into a splat, of opacity 0 if culled, a vector of Gaussians at a time.
 #include "stipple/backend/cpu/cpu_backend.h"
 #include "stipple/core/parallel.h"
 
@@ -13,9 +13,9 @@ HWY_BEFORE_NAMESPACE();
 namespace stipple::cpu {
 namespace HWY_NAMESPACE {
 
-// One Gaussian's coefficients, each times its basis function.
+// The sum of one Gaussian's SH coefficients, each times its basis function.
 HWY_INLINE Vec3f weighted_sum(const float* sh, const float* basis, std::size_t n) {
-  if (n % kLanes == 0) {  // as many coefficients as lanes, or a multiple: a vector of them at a time
+  if (n % kLanes == 0) {  // the coefficients fill whole vectors
     Vec3<Lanes> sum(Lanes(0), Lanes(0), Lanes(0));
     for (std::size_t k = 0; k < n; k += kLanes) sum = sum + load3(sh + 3 * k) * load(basis + k);
     const D d;
@@ -27,7 +27,7 @@ HWY_INLINE Vec3f weighted_sum(const float* sh, const float* basis, std::size_t n
   return sum;
 }
 
-// Colours of the lanes that are drawn; each Gaussian's coefficients are read in one go.
+// Computes the colours of the lanes that are drawn. Each Gaussian's coefficients are contiguous in memory.
 void shade(const GaussianGroup& g, int first, const ML::Pinhole& camera, const Vec3<Lanes>& mean,
            ProjectedSplat* out) {
   BasisTable table;
@@ -60,7 +60,7 @@ void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& 
       for (int lane = 0; lane < kLanes; ++lane) out[first + lane].splat.opacity = 0;
       continue;
     }
-    // One row a field, in the order of ProjectedSplat's floats.
+    // One vector per field, in the order of ProjectedSplat's floats.
     const Lanes zero(0);
     const Lanes fields[16] = {f.mean_px.x,
                               f.mean_px.y,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// project_backward: the splats' gradients to the stored parameters, and to the camera when asked for; a
-// vector of Gaussians at a time.
+// project_backward: propagates the splats' gradients to the stored parameters and, if wanted, to the camera;
+// a vector of Gaussians at a time.
 #include <cstring>
 #include <optional>
 
@@ -39,10 +39,10 @@ HWY_INLINE LoadedGradients load_gradients(const ProjectedSplat* splats, const Sp
   return r;
 }
 
-// One Gaussian's coefficients: their gradient, and that of the basis they are weighed with.
+// Computes the gradients of one Gaussian's SH coefficients and of the basis that weights them.
 HWY_INLINE void coefficients_backward(Vec3f dL_dsum, const float* basis, const float* sh, std::size_t n,
                                       float* dL_dsh, float* dL_dbasis) {
-  if (n % kLanes == 0) {  // as many coefficients as lanes, or a multiple: a vector of them at a time
+  if (n % kLanes == 0) {  // the coefficients fill whole vectors
     const Lanes r(dL_dsum.x), g(dL_dsum.y), b(dL_dsum.z);
     for (std::size_t k = 0; k < n; k += kLanes) {
       const Vec3<Lanes> c = load3(sh + 3 * k);
@@ -60,7 +60,7 @@ HWY_INLINE void coefficients_backward(Vec3f dL_dsum, const float* basis, const f
   }
 }
 
-// Colour to coefficients; returns the gradient of the offset from the camera's centre.
+// Propagates the colour's gradient to the SH coefficients; returns that of the mean's offset from the camera.
 Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole& camera,
                            const Vec3<Lanes>& mean, const Vec3<Lanes>& color, const Vec3<Lanes>& dL_dcolor,
                            LaneMask is_drawn, const ParameterGradient& out) {
@@ -72,7 +72,7 @@ Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole&
     std::fill_n(out.sh + 3 * n * first, 3 * n * kLanes, 0.0f);
     return none;
   }
-  // A Gaussian that is not drawn may be anywhere, but its gradient must be 0.
+  // A culled Gaussian may have any mean, but its gradient must be 0.
   const ML::ViewRay ray = ML::view_ray(select(is_drawn, mean, none), camera);
   BasisTable basis;
   store_basis(ML::harmonic_basis(g.sh_degree, ray.direction), static_cast<int>(n), basis);
@@ -162,7 +162,7 @@ HWY_EXPORT(project_backward_block);
 
 namespace {
 
-// Camera gradients are summed over chunks of this many Gaussians first: a fixed order, whatever the threads.
+// Camera gradients are summed by chunks of this many Gaussians, so that the order is fixed for any threads.
 constexpr std::size_t kChunk = 64 * kMaxGroup;
 
 template <class T>
@@ -218,11 +218,11 @@ void ProjectBackwardRange::run(std::size_t begin, std::size_t end, const Paramet
   if (at < end) run_last(at, end - at, out.from(at - begin), camera_sum);
 }
 
-// A last block that is not full works on padded copies.
+// Processes a partial last block in padded copies.
 void ProjectBackwardRange::run_last(std::size_t begin, std::size_t count, const ParameterGradient& out,
                                     double* camera_sum) const {
   GaussianGroups::Padded inputs, outputs;
-  ProjectedSplat splats[kMaxGroup] = {};  // opacity 0: culled
+  ProjectedSplat splats[kMaxGroup] = {};  // opacity 0 means culled
   Splat dL_dsplat[kMaxGroup] = {};
   std::copy_n(&splats_[begin], count, splats);
   std::copy_n(&dL_dsplat_[begin], count, dL_dsplat);
@@ -238,7 +238,7 @@ void ProjectBackwardRange::run_last(std::size_t begin, std::size_t count, const 
 
 namespace {
 
-// The gradients of one chunk, to be added to a sum of the same fields.
+// The gradients of one chunk, to be added to a sum with the same fields.
 class ChunkSum {
  public:
   explicit ChunkSum(const ParameterGradient& sum) : gradient_(sum) {
@@ -281,7 +281,7 @@ void CpuBackend::project_backward(const DeviceGaussians& gaussians, const Precom
   const DensityStatistics density(view, pass);
   auto view_statistics = host(sum.view_statistics);
   std::vector<double> camera_sums(wanted.camera ? chunk_count * kCameraFields : 0, 0.0);
-  const std::size_t grain = sum.is_empty ? 1 : 4;  // adding wants room of its own for every range
+  const std::size_t grain = sum.is_empty ? 1 : 4;  // when adding, every range allocates a ChunkSum
   parallel_ranges(chunk_count, grain, [&](std::size_t first, std::size_t last) {
     std::optional<ChunkSum> piece;
     if (!sum.is_empty) piece.emplace(out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// project_backward_optimize: the two stages in turns, over pieces whose gradients stay in a core's cache.
+// project_backward_optimize: alternates the two stages over pieces whose gradients stay in a core's cache.
 #include <array>
 
 #include "stipple/backend/cpu/shared/adam_step.h"
@@ -21,7 +21,7 @@ struct alignas(64) PieceGradient {
 
 void CpuBackend::project_backward_optimize(TrainState& state, const View& view, const WantedGradients& wanted,
                                            const AdamOptions& options, const LossOptions& loss, Pass& pass) {
-  // What else is wanted of the way back is rarely wanted: the two stages give it.
+  // The camera's gradient is rarely wanted: leave it to the separate stages.
   if (wanted.camera) return Backend::project_backward_optimize(state, view, wanted, options, loss, pass);
   CpuPass& own = cpu_pass(pass);
   if (!own.may_update()) return;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// bin: which splats each tile must draw, nearest first.
+// bin: lists the splats that each tile must draw, nearest first.
 //
-// The Gaussians that touch a tile are picked out and sorted by depth; in that order their tiles are written
-// out, one pair each; a stable sort by tile, with just the bits that tiles have, leaves every tile's splats
-// nearest first. All of this keeps the order of storage where depths are equal.
+// The Gaussians that touch a tile are selected and sorted by depth. In that order, one pair is written for
+// every tile that they touch. A stable sort by tile, on just the bits that tile indices have, then leaves
+// each tile's splats nearest first. All steps preserve the storage order of equal depths.
 //
-// Room must be there before the host knows how much is needed. What there is no room for is not written, and
-// the status says so: whoever asked must ask again with more.
+// Memory must be allocated before the host knows how much is needed. If the capacity is too small, no pairs
+// are written and the status says so: the caller must run the pass again with a larger capacity.
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
@@ -31,18 +31,18 @@ struct TouchesTile {
   __device__ bool operator()(std::uint32_t gaussian) const { return depth_key[gaussian] != 0xffffffffu; }
 };
 
-// Depths of what was picked out; behind it, keys that go to the end.
+// Depth keys of the selected Gaussians; the rest of the capacity gets keys that sort to the end.
 __global__ void __launch_bounds__(kThreads)
-    depths_kernel(const std::uint32_t* depth_key, const ViewStatus* totals, unsigned room,
+    depths_kernel(const std::uint32_t* depth_key, const ViewStatus* totals, unsigned capacity,
                   std::uint32_t* gaussian, std::uint32_t* key) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
-  if (i >= room) return;
+  if (i >= capacity) return;
   const bool is_picked = i < totals->gaussian_count;
   key[i] = is_picked ? depth_key[gaussian[i]] : 0xffffffffu;
   if (!is_picked) gaussian[i] = 0;
 }
 
-struct CountOf {  // the tiles of the Gaussian at a place in the order of depth
+struct CountOf {  // the tile count of the Gaussian at this rank in depth order
   const std::uint32_t* tile_count;
   const ViewStatus* totals;
   const std::uint32_t* order;
@@ -67,12 +67,12 @@ template <class Key>
 struct EmitOutput {
   Key* tile;
   std::uint32_t* gaussian;
-  PairRange* emissions;  // or null
-  unsigned gaussian_room, pair_room;
+  PairRange* pairs_from_gaussian;  // or null
+  unsigned gaussian_capacity, pair_capacity;
   ViewStatus* status;
 };
 
-// A warp's pairs are next to each other; they are put together here and then written in one go.
+// A warp's pairs are contiguous: they are collected here and then written together.
 template <class Key>
 struct WarpPairs {
   static constexpr unsigned kMost = 512;
@@ -88,9 +88,10 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ WarpPairs<Key> all_pairs[kThreads / kWarp];
   WarpPairs<Key>& pairs = all_pairs[threadIdx.x / kWarp];
   const unsigned rank = blockIdx.x * kThreads + threadIdx.x;
-  const bool too_many = totals->pair_count > out.pair_room || totals->gaussian_count > out.gaussian_room;
+  const bool too_many =
+      totals->pair_count > out.pair_capacity || totals->gaussian_count > out.gaussian_capacity;
   if (rank == 0) out.status->has_overflowed = too_many;
-  if (too_many) return;  // the next kernels see no pairs at all
+  if (too_many) return;  // pad_kernel then empties the lists
   unsigned gaussian = 0, first = 0, count = 0;
   TileSearch search;
   search.rows.begin = search.rows.end = 0;
@@ -98,7 +99,7 @@ __global__ void __launch_bounds__(kThreads)
     gaussian = order[rank];
     first = first_from_rank[rank];
     count = tile_count[gaussian];
-    if (out.emissions) out.emissions[gaussian] = {first, first + count};
+    if (out.pairs_from_gaussian) out.pairs_from_gaussian[gaussian] = {first, first + count};
     search = TileSearch(footprint_of(splats[gaussian]), splats[gaussian].log2_opacity, band);
   }
   const unsigned warp_first = __shfl_sync(kAllLanes, first, 0), warp_count = sum_over_warp(count);
@@ -121,12 +122,12 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// What is left of the room gets a tile behind all others.
+// Fills the unused capacity with a tile index that sorts behind all tiles.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
-    pad_kernel(const ViewStatus* status, unsigned room, Key no_tile, Key* tile, std::uint32_t* gaussian) {
+    pad_kernel(const ViewStatus* status, unsigned capacity, Key no_tile, Key* tile, std::uint32_t* gaussian) {
   const unsigned first = status->has_overflowed ? 0 : static_cast<unsigned>(status->pair_count);
-  for (unsigned i = first + blockIdx.x * kThreads + threadIdx.x; i < room; i += gridDim.x * kThreads) {
+  for (unsigned i = first + blockIdx.x * kThreads + threadIdx.x; i < capacity; i += gridDim.x * kThreads) {
     tile[i] = no_tile;
     gaussian[i] = 0;
   }
@@ -137,26 +138,26 @@ __global__ void __launch_bounds__(kThreads) count_up_kernel(std::uint32_t* to, u
   if (i < count) to[i] = i;
 }
 
-// Where each tile's slots begin and, when emissions were sorted, whose they are.
+// Where each tile's slots begin and, if pair indices were sorted, which Gaussian each slot holds.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
-    slots_kernel(const Key* tile, const std::uint32_t* emission, const std::uint32_t* gaussian_from_pair,
-                 unsigned capacity, unsigned tile_count, std::uint32_t* slot_begin,
-                 std::uint32_t* gaussian_from_slot) {
+    slots_kernel(const Key* tile, const std::uint32_t* pair_from_slot,
+                 const std::uint32_t* gaussian_from_pair, unsigned capacity, unsigned tile_count,
+                 std::uint32_t* slot_begin, std::uint32_t* gaussian_from_slot) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= capacity) return;
   const unsigned mine = tile[i], first_tile = i == 0 ? 0 : tile[i - 1] + 1u;
   for (unsigned t = first_tile; t <= mine; ++t) slot_begin[t] = i;
   if (i + 1 == capacity)
     for (unsigned t = mine + 1; t <= tile_count; ++t) slot_begin[t] = capacity;
-  if (emission && mine < tile_count) gaussian_from_slot[i] = gaussian_from_pair[emission[i]];
+  if (pair_from_slot && mine < tile_count) gaussian_from_slot[i] = gaussian_from_pair[pair_from_slot[i]];
 }
 
-// What one call of CUB's wants as scratch.
+// The scratch bytes that a CUB call needs.
 template <class Call>
 std::size_t scratch_of(Call call, std::size_t items) {
   std::size_t bytes = 0;
-  check(call(nullptr, bytes, items), "plan a sort");
+  check(call(nullptr, bytes, items), "query the scratch size of a sort");
   return bytes;
 }
 
@@ -171,11 +172,11 @@ void CudaBackend::bin_with_keys(const BinRoom& room, Pass& pass) {
   const auto gaussians = static_cast<unsigned>(room.gaussians), pairs = static_cast<unsigned>(room.pairs);
   const unsigned tile_count = static_cast<unsigned>(out.column_count) * static_cast<unsigned>(out.row_count);
   constexpr int kKeyBits = 8 * sizeof(Key);
-  const int tile_bits = std::bit_width(tile_count);  // tile_count itself stands for none
+  const int tile_bits = std::bit_width(tile_count);  // tile_count itself means no tile
   ViewStatus* status = mine.view_status();
 
   std::uint32_t *picked = nullptr, *picked_count = nullptr, *key = nullptr, *sorted_key = nullptr,
-                *order = nullptr, *first = nullptr, *gaussian = nullptr, *emission = nullptr;
+                *order = nullptr, *first = nullptr, *gaussian = nullptr, *pair_index = nullptr;
   Key *tile = nullptr, *sorted_tile = nullptr;
   const auto pick = [&](void* scratch, std::size_t& bytes, std::size_t n) {
     return cub::DeviceSelect::If(scratch, bytes, thrust::make_counting_iterator(0u), picked, picked_count,
@@ -194,14 +195,14 @@ void CudaBackend::bin_with_keys(const BinRoom& room, Pass& pass) {
   };
   const auto sort_by_tile = [&](void* scratch, std::size_t& bytes, std::size_t n) {
     return cub::DeviceRadixSort::SortPairs(
-        scratch, bytes, tile, sorted_tile, deterministic_ ? emission : gaussian,
+        scratch, bytes, tile, sorted_tile, deterministic_ ? pair_index : gaussian,
         deterministic_ ? pointer(mine.pair_from_slot) : pointer(out.gaussian_from_slot), static_cast<int>(n),
         0, scratch ? tile_bits : kKeyBits, stream());
   };
   const std::size_t cub_bytes = [&] {
     const std::lock_guard lock(cub_mutex_);
-    // Asking takes CUB longer than a small sort does: it is asked for something more than is needed now, and
-    // for as many tiles as there are keys.
+    // The query takes longer than a small sort, so it asks for somewhat more than is needed now, and for a
+    // sort on all bits of the keys.
     if (sizeof(Key) != cub_.key_bytes || count > cub_.count || gaussians > cub_.room.gaussians ||
         pairs > cub_.room.pairs) {
       const auto grown = [](std::size_t before, std::size_t now) {
@@ -228,17 +229,17 @@ void CudaBackend::bin_with_keys(const BinRoom& room, Pass& pass) {
   order = mine.arena.take<std::uint32_t>(gaussians);
   first = mine.arena.take<std::uint32_t>(gaussians);
   gaussian = mine.arena.take<std::uint32_t>(pairs);
-  if (deterministic_) emission = mine.arena.take<std::uint32_t>(pairs);
+  if (deterministic_) pair_index = mine.arena.take<std::uint32_t>(pairs);
   tile = mine.arena.take<Key>(pairs);
   sorted_tile = mine.arena.take<Key>(pairs);
   void* scratch = mine.arena.take_bytes(cub_bytes);
 
   std::size_t bytes = cub_bytes;
-  check(pick(scratch, bytes, count), "pick out Gaussians");
+  check(pick(scratch, bytes, count), "select Gaussians");
   depths_kernel<<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(pointer(mine.depth_key), status,
                                                                             gaussians, picked, key);
   check(sort_by_depth(scratch, bytes = cub_bytes, gaussians), "sort by depth");
-  check(add_up(scratch, bytes = cub_bytes, gaussians), "add up tiles");
+  check(add_up(scratch, bytes = cub_bytes, gaussians), "sum the tile counts");
   emit_kernel<Key><<<blocks_for(gaussians, kThreads), kThreads, 0, stream()>>>(
       splats, pointer(mine.tile_count), order, first, out.column_count,
       TileRows{out.first_row, out.first_row + out.row_count}, status,
@@ -247,12 +248,12 @@ void CudaBackend::bin_with_keys(const BinRoom& room, Pass& pass) {
   pad_kernel<Key>
       <<<kPadBlocks, kThreads, 0, stream()>>>(status, pairs, static_cast<Key>(tile_count), tile, gaussian);
   if (deterministic_)
-    count_up_kernel<<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(emission, pairs);
+    count_up_kernel<<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(pair_index, pairs);
   check(sort_by_tile(scratch, bytes = cub_bytes, pairs), "sort by tile");
   slots_kernel<Key><<<blocks_for(pairs, kThreads), kThreads, 0, stream()>>>(
       sorted_tile, pointer(mine.pair_from_slot), gaussian, pairs, tile_count,
       pointer(out.slot_begin_from_tile), pointer(out.gaussian_from_slot));
-  check(cudaGetLastError(), "start bin");
+  check(cudaGetLastError(), "launch bin");
 }
 
 void CudaBackend::bin_into(const View& view, const BinRoom& room, Pass& pass) {
@@ -268,7 +269,7 @@ void CudaBackend::bin_into(const View& view, const BinRoom& room, Pass& pass) {
   out.gaussian_from_slot.resize(*this, room.pairs);
   mine.pair_from_slot.resize(*this, deterministic_ ? room.pairs : 0);
   mine.pairs_from_gaussian.resize(*this, deterministic_ ? count : 0);
-  // Those that touch no tile have no emissions.
+  // Gaussians that touch no tile have no pairs.
   if (deterministic_ && count > 0) fill_zero(*mine.pairs_from_gaussian.memory(), count * sizeof(PairRange));
   if (room.pairs == 0 || count == 0) {
     fill_zero(*out.slot_begin_from_tile.memory(), (tile_count + 1) * sizeof(std::uint32_t));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// blend: the splats of each tile, nearest first, into its pixels. Splats are brought into shared memory a
-// batch at a time; of every 32, a warp first lists those that reach its own pixels, one lane a splat, and
-// blends only these.
+// blend: blends the splats of each tile, nearest first, into its pixels. Splats are loaded into shared memory
+// in batches. Of every 32, a warp first lists those that reach its own pixels, one lane per splat, and blends
+// only these.
 #include <utility>
 
 #include "stipple/backend/cuda/cuda_backend.h"
@@ -23,26 +23,26 @@ struct BlendInput {
 
 struct BlendOutput {
   float* checkpoint;
-  std::uint32_t* slot_end;  // null: no chunks are noted
+  std::uint32_t* slot_end;  // null to store no chunks
   unsigned* chunk_count;
   Chunk* chunks;
 };
 
 struct PixelState {
   float front;          // transmittance in front of the next splat; 0 when finished
-  float transmittance;  // the last that was not 0
+  float transmittance;  // the last nonzero value of front
   float channel[4];
 };
 
-// No branches: most splats that come here are drawn in some of the warp's pixels. Products are rounded by
-// themselves, as in blend_backward.
+// Branch-free: most splats that get here are drawn in some of the warp's pixels. Products are rounded
+// separately, as in blend_backward.
 template <bool kFourth>
 __device__ void blend_pixel(const PatchSplat& s, float y, PixelState& pixel) {
   const float alpha = exp2_of(fminf(y, s.line.w));
   float weight = y >= M::min_exponent ? __fmul_rn(pixel.front, alpha) : 0.0f;
   const float after = __fsub_rn(pixel.front, weight);
-  const bool goes_on =
-      after >= M::min_transmittance;  // else it would take the pixel under the limit: it is finished
+  // A splat that would take the transmittance below the limit is not drawn, and finishes the pixel.
+  const bool goes_on = after >= M::min_transmittance;
   pixel.front = goes_on ? after : 0.0f;
   pixel.transmittance = goes_on ? after : pixel.transmittance;
   weight = goes_on ? weight : 0.0f;
@@ -68,7 +68,7 @@ __device__ void store_checkpoint(const LaneState& state, const PixelPlace& place
   }
 }
 
-// Of given channels there may be fewer than four, or none that are wanted.
+// Given channels may be fewer than four, and their planes may not be wanted at all.
 template <bool kFourth, bool kGiven>
 __device__ void store_pixels(const LaneState& state, const PixelPlace& place, const BlendInput& in) {
   const BlendTarget& to = in.target;
@@ -89,7 +89,7 @@ __device__ void store_pixels(const LaneState& state, const PixelPlace& place, co
 template <bool kFourth, bool kGiven>
 __global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, BlendOutput out) {
   constexpr unsigned kBatch = kTileThreads;
-  static_assert(kChunk % kBatch == 0, "chunks begin where batches do");
+  static_assert(kChunk % kBatch == 0, "chunks must begin where batches do");
   __shared__ StagedSplat staged[kBatch];
   __shared__ PatchSplat lists[kTileWarps][kWarp];
   __shared__ unsigned chunk;
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, Blen
   store_pixels<kFourth, kGiven>(state, place, in);
 }
 
-// Four of a Gaussian's channels as a row of their own; zero past the last.
+// Copies four of each Gaussian's channels to a row; zero past the last.
 __global__ void channel_group_kernel(const float* value, unsigned count, int stride, int first,
                                      float4* group) {
   const unsigned i = blockIdx.x * kGroupThreads + threadIdx.x;
@@ -181,7 +181,7 @@ void CudaBackend::blend_into(const View& view, const BlendTarget& target, ChunkL
     blend_kernel<true, false><<<blocks, kTileThreads, 0, stream()>>>(in, out);
   else
     blend_kernel<false, false><<<blocks, kTileThreads, 0, stream()>>>(in, out);
-  check(cudaGetLastError(), "start blend");
+  check(cudaGetLastError(), "launch blend");
 }
 
 void CudaBackend::blend(const View& view, Pass& pass) {
@@ -212,7 +212,7 @@ void CudaBackend::load_channel_group(const Channels& channels, int first, Device
   if (count == 0) return;
   channel_group_kernel<<<blocks_for(count, kGroupThreads), kGroupThreads, 0, stream()>>>(
       pointer(channels.value), static_cast<unsigned>(count), channels.count, first, pointer(group));
-  check(cudaGetLastError(), "start blend_channels");
+  check(cudaGetLastError(), "launch blend_channels");
 }
 
 void CudaBackend::blend_channels(const View& view, const Channels& channels, Pass& pass,

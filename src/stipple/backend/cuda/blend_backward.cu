@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// blend_backward: the picture's gradient to every splat's.
+// blend_backward: from the frame's gradient to the splats' gradients.
 //
-// Each chunk of a tile is walked front to back again, a block a chunk. With p = channels . dL_dchannels +
-// dL_dalpha of a splat at a pixel, and S = what lies behind it dotted with the gradients (the picture's own
-// dot product at first, minus p alpha T from then on), dL_dalpha = p T - S / (1 - alpha). Of q = alpha
-// dL_dalpha only the moments of math/blending.glsl are kept: the conic is multiplied in once per Gaussian.
+// One thread block per chunk replays the chunk's splats front to back. For a splat at a pixel, let
+// p = channels . dL_dchannels + dL_dalpha, with the pixel's gradients, and let S be the dot product of these
+// gradients with all that lies behind the splat: with the whole pixel at first, less p alpha T for each splat
+// passed. The gradient of the splat's own alpha is then dL_dalpha = p T - S / (1 - alpha). Only the moments
+// of q = alpha dL_dalpha in math/blending.glsl are kept: the conic is multiplied in once per Gaussian.
 //
-// A warp works on groups of 16 of the splats that reach its pixels, in two phases. First a lane has its
-// pixels: front to back, the splats' weights and q are written to shared memory, tables of splats by pixels.
-// Then the tables are multiplied, by the tensor cores, with the pixels' gradients and with the powers of the
-// pixels' places: those products are the sums over pixels, which would cost more than all the rest if lanes
-// had to add them up among themselves.
+// A warp processes the splats that reach its pixels in groups of 16, in two phases. First, each lane replays
+// its own pixels front to back, and writes the splats' weights and q to shared memory, as tables of splats by
+// pixels. Then the tensor cores multiply the tables with the pixels' gradients and with the monomials of the
+// pixels' positions. These products are the sums over pixels; reductions across lanes would cost more than
+// all the rest.
 //
-// The sums are added to the Gaussian's in memory, in the order in which warps get there; or, where the same
-// bits are wanted every time, the block adds up its warps, the sums of a (splat, tile) pair go to the pair's
-// own place, its emission, and every Gaussian then adds up its own run of them in a fixed order.
+// The sums are added atomically to the Gaussian's sums in memory, in the order in which warps get there.
+// Where the same bits are wanted every time, the block adds up its warps and stores the sums of each pair of
+// Gaussian and tile separately, and every Gaussian then adds up its own run of pairs in a fixed order.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/shared/backward_tables.cuh"
 #include "stipple/backend/cuda/shared/pixel_patch.cuh"
@@ -24,7 +25,7 @@ namespace stipple::cuda {
 
 namespace {
 
-// Stamps are the bits of NaNs that no arithmetic gives: no sum is taken for one.
+// Stamps are the bits of NaNs that arithmetic never produces, so that no sum is mistaken for one.
 constexpr std::uint32_t kFirstStamp = 0x7f800001, kLastStamp = 0x7fbfffff;
 
 struct BackwardInput {
@@ -40,7 +41,7 @@ struct BackwardInput {
   ViewStatus* status;
 };
 
-// A pixel at the start of a chunk; `checkpoint` is null for the first.
+// A pixel at the start of a chunk; `checkpoint` is null for a tile's first chunk.
 template <class K>
 __device__ BackwardPixel load_pixel(const BackwardInput& in, const PixelPlace& place, int i,
                                     const float* checkpoint) {
@@ -70,7 +71,7 @@ __device__ BackwardPixel load_pixel(const BackwardInput& in, const PixelPlace& p
   return p;
 }
 
-// First phase: one splat at one pixel. Weight and q; zero where it is not drawn.
+// First phase: one splat at one pixel. Returns weight and q, which are zero where the splat is not drawn.
 template <class K>
 __device__ float2 replay_pixel(const PatchSplat& s, float y, float log2_alpha_max, BackwardPixel& pixel) {
   const float front = pixel.front, alpha = exp2_of(fminf(y, s.line.w));
@@ -86,7 +87,7 @@ __device__ float2 replay_pixel(const PatchSplat& s, float y, float log2_alpha_ma
   if (K::kFourth) p = fmaf(s.depth, pixel.dL_dchannel[3], p);
   pixel.behind = fmaf(-weight, p, pixel.behind);
   const float dL_dalpha = fmaf(front, p, -pixel.behind * reciprocal(1 - alpha));
-  // A clamped alpha is a constant.
+  // A clamped alpha is constant and has no gradient.
   return make_float2(weight, weight > 0 && y < log2_alpha_max ? alpha * dL_dalpha : 0.0f);
 }
 
@@ -101,15 +102,15 @@ __device__ void add4(float* to, float4 value) {
 #endif
 }
 
-// Splats between two meetings of the block: all of a chunk, unless the warps' sums of them must be kept, too.
+// Splats between two barriers: all of a chunk, or fewer where shared memory must also hold the warps' sums.
 constexpr int batch_size(bool fixed_order) { return fixed_order ? 64 : kChunk; }
 
 template <bool kFixedOrder>
-struct WarpSums {};  // what the block's warps have found, before they are added up
+struct WarpSums {};  // of each warp, before the block adds them up
 template <>
 struct WarpSums<true> {
   float4 sum[kTileWarps][batch_size(true)][kFields / 4];
-  unsigned long long written[kTileWarps];  // a bit a splat: this warp has sums of it
+  unsigned long long written[kTileWarps];  // one bit per splat: this warp has sums for it
 };
 
 template <class K>
@@ -117,11 +118,12 @@ struct BackwardShared {
   static constexpr int kBatch = batch_size(K::kFixedOrder);
   Table table[kTileWarps];
   StagedSplat staged[kBatch];
-  std::uint32_t place[kBatch];  // where a splat's sums go: the emission's, or the Gaussian's
+  std::uint32_t place[kBatch];  // row of a splat's sums: the pair's or the Gaussian's
   WarpSums<K::kFixedOrder> warp;
 };
 
-// The warp's tables, which have `count` splats from the `first` that was listed on, to where their sums go.
+// Reduces the warp's tables, whose rows are the `count` listed splats from number `first` on, and passes on
+// the sums.
 template <class K>
 __device__ void empty_tables(BackwardShared<K>& shared, int warp, unsigned first, int count,
                              const Patch& patch, const Factors& factors, float* out, ViewStatus* status) {
@@ -159,7 +161,7 @@ __device__ void empty_tables(BackwardShared<K>& shared, int warp, unsigned first
   __syncwarp();
 }
 
-// The block's warps, always in the same order, to the pairs' places.
+// Adds up the block's warps, always in the same order, and stores the sums of each pair.
 template <class K>
 __device__ void store_block_sums(const BackwardShared<K>& shared, unsigned count, std::uint32_t stamp,
                                  float* out) {
@@ -183,7 +185,7 @@ __device__ void store_block_sums(const BackwardShared<K>& shared, unsigned count
   }
 }
 
-// The batch's splats at this warp's pixels.
+// Replays the batch's splats at this warp's pixels.
 template <class K>
 __device__ void replay_batch(BackwardShared<K>& shared, unsigned count, const Patch& patch,
                              const PatchPixels& place, float log2_alpha_max, const Factors& factors,
@@ -191,7 +193,7 @@ __device__ void replay_batch(BackwardShared<K>& shared, unsigned count, const Pa
   const int lane = lane_index(), warp = static_cast<int>(threadIdx.x) / kWarp;
   Table& table = shared.table[warp];
   unsigned long long written = 0;
-  unsigned listed = 0;  // so far; a row of the tables each, over and over
+  unsigned listed = 0;  // splats so far; each takes the next row of the tables, cyclically
   for (unsigned group = 0; group < count && !__all_sync(kAllLanes, state.is_finished()); group += kWarp) {
     int in_list;
     const unsigned reaching = list_reaching(shared.staged + group, count - group, patch, table.list, in_list);
@@ -262,7 +264,7 @@ __global__ void __launch_bounds__(kTileThreads, 4)
 
 constexpr int kBackgroundThreads = 1024;
 
-// One block, since it is seldom wanted: sum over the pixels of dL_dcolor * transmittance.
+// The sum over pixels of dL_dcolor * transmittance; one block, since it is rarely wanted.
 __global__ void __launch_bounds__(kBackgroundThreads)
     background_kernel(const float* dL_dcolor, const float* transmittance, std::size_t plane,
                       ViewStatus* out) {
@@ -275,7 +277,7 @@ __global__ void __launch_bounds__(kBackgroundThreads)
   }
 }
 
-// Calls f with std::true_type or std::false_type for each of the conditions.
+// Calls f with a std::true_type or std::false_type for each condition.
 template <class F>
 void with_constants(F f) {
   f();
@@ -288,7 +290,7 @@ void with_constants(F f, bool first, Conditions... rest) {
     with_constants([&](auto... others) { f(std::false_type(), others...); }, rest...);
 }
 
-// The sums that blend_backward_kernel left in the pass as gradients of the splats.
+// Converts the sums that blend_backward_kernel left in the pass to gradients of the splats.
 template <class K>
 void write_gradients(CudaPass& pass, const Projection& projection, SplatGradient& out, cudaStream_t stream) {
   const std::size_t count = projection.splat.size();
@@ -298,7 +300,8 @@ void write_gradients(CudaPass& pass, const Projection& projection, SplatGradient
       pass.view_status());
 }
 
-// One group's gradients to the sums over all: of the splats, but for their own channels, and of the channels.
+// Adds one group's gradients to those of the splats, except for their channels, and stores those of the
+// group's channels.
 __global__ void add_group_kernel(const Splat* group, unsigned count, int stride, int first, Splat* dL_dsplat,
                                  float* dL_dchannels) {
   const unsigned i = blockIdx.x * kSumThreads + threadIdx.x;
@@ -315,8 +318,8 @@ __global__ void add_group_kernel(const Splat* group, unsigned count, int stride,
 
 }  // namespace
 
-// Sums of Gaussians must be zero before, and are again once they were taken. Sums of pairs may be anything
-// but stamped: fresh memory is cleared, and in used memory there are only other passes' stamps.
+// Sums of Gaussians must be zero beforehand, and whoever reads them clears them again. Sums of pairs may hold
+// anything but the current stamp: fresh memory is cleared, and used memory has only earlier stamps.
 void CudaBackend::prepare_sums(CudaPass& pass, std::size_t rows, int stride) {
   if (pass.sums.size() < rows * stride || pass.sums_stride != stride || pass.sums_stamp == kLastStamp ||
       pass.sums_are_pending) {
@@ -365,7 +368,7 @@ void CudaBackend::sum_gradients(const View& view, const BackwardSource& source, 
     constexpr int kSharedBytes = sizeof(BackwardShared<K>);
     check(cudaFuncSetAttribute(blend_backward_kernel<K>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                kSharedBytes),
-          "set aside shared memory");
+          "reserve shared memory");
     blend_backward_kernel<K>
         <<<blocks, kTileThreads, kSharedBytes, stream()>>>(in, pointer(mine.sums), mine.sums_stamp);
     if (!leaves) write_gradients<K>(mine, pass.projection, out, stream());
@@ -380,7 +383,7 @@ void CudaBackend::sum_gradients(const View& view, const BackwardSource& source, 
   mine.sums_are_pending = leaves;
   mine.sums_have_fourth = source.dL_dfourth != nullptr;
   mine.sums_have_absolute = wants_absolute;
-  check(cudaGetLastError(), "start blend_backward");
+  check(cudaGetLastError(), "launch blend_backward");
 }
 
 void CudaBackend::write_pending_gradients(Pass& pass) {
@@ -414,13 +417,13 @@ void CudaBackend::blend_backward(const View& view, const WantedGradients& wanted
   if (wanted.background && !pass.frame.transmittance.empty()) {
     background_kernel<<<1, kBackgroundThreads, 0, stream()>>>(
         source.dL_dplanes, source.transmittance, pass.frame.transmittance.size(), mine.view_status());
-    check(cudaGetLastError(), "start blend_backward");
+    check(cudaGetLastError(), "launch blend_backward");
   }
   mine.events.record(Stage::kBlendBackward, stream());
 }
 
-// A group of channels is blended, and differentiated, as if it were the colour: the loss is linear in the
-// channels, so the gradients of a splat's place, shape and opacity are the sums over the groups.
+// A group of channels is blended and differentiated as if it were the colour. Gradients are linear in
+// dL_dplanes, so those of a splat's position, shape and opacity are the sums over the groups.
 void CudaBackend::blend_channels_backward(const View& view, const Channels& channels,
                                           const DeviceArray<float>& planes,
                                           const DeviceArray<float>& dL_dplanes, Pass& pass,
@@ -455,7 +458,7 @@ void CudaBackend::blend_channels_backward(const View& view, const Channels& chan
     add_group_kernel<<<blocks_for(count, kSumThreads), kSumThreads, 0, stream()>>>(
         pointer(gradient.splat), static_cast<unsigned>(count), channels.count, first,
         pointer(pass.dL_dsplat.splat), pointer(dL_dchannels));
-    check(cudaGetLastError(), "start blend_channels_backward");
+    check(cudaGetLastError(), "launch blend_channels_backward");
   }
   mine.events.record(Stage::kBlendBackward, stream());
 }

@@ -10,7 +10,7 @@ namespace stipple::cuda {
 namespace {
 
 constexpr double kGiB = 1 << 30;
-constexpr double kUsableShare = 0.9;  // of what is free: CUDA and other programs want some
+constexpr double kUsableShare = 0.9;  // of the free memory; CUDA itself and other programs need some
 
 int device_count() {
   int count = 0;
@@ -20,21 +20,22 @@ int device_count() {
 
 std::size_t usable_bytes(int device, std::size_t max_bytes) {
   if (device < 0 || device >= device_count())
-    throw Error(
-        fmt::format("there is no CUDA device {}: they are counted from 0 to {}", device, device_count() - 1));
+    throw Error(fmt::format("there is no CUDA device {}; devices are numbered from 0 to {}", device,
+                            device_count() - 1));
   const DeviceGuard guard(device);
   std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "ask for its memory");
+  check(cudaMemGetInfo(&free, &total), "query the free memory");
   const auto usable = static_cast<std::size_t>(kUsableShare * static_cast<double>(free));
   if (max_bytes > free)
-    throw Error(fmt::format("the GPU has {:.1f} GiB free, not {:.1f}; ask for less",
-                            static_cast<double>(free) / kGiB, static_cast<double>(max_bytes) / kGiB));
+    throw Error(
+        fmt::format("the GPU has {:.1f} GiB free, less than the limit of {:.1f} GiB; set a lower limit",
+                    static_cast<double>(free) / kGiB, static_cast<double>(max_bytes) / kGiB));
   return max_bytes > 0 ? max_bytes : usable;
 }
 
 std::string describe(int index) {
   cudaDeviceProp device{};
-  check(cudaGetDeviceProperties(&device, index), "describe the device");
+  check(cudaGetDeviceProperties(&device, index), "query the device properties");
   return fmt::format("{}, {} multiprocessors, {:.1f} GiB, compute capability {}.{}", device.name,
                      device.multiProcessorCount, static_cast<double>(device.totalGlobalMem) / kGiB,
                      device.major, device.minor);
@@ -59,7 +60,7 @@ void CudaBackend::upload(std::span<const std::byte> from, Memory& to) {
   check(cudaMemcpyAsync(static_cast<CudaMemory&>(to).data(), from.data(), from.size(), cudaMemcpyHostToDevice,
                         stream()),
         "upload");
-  context_->wait();  // the source may be gone after this
+  context_->wait();  // the caller may free the source afterwards
 }
 
 void CudaBackend::download(const Memory& from, std::span<std::byte> to) const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The pipeline on an NVIDIA GPU. One file a stage; everything happens in order on one stream, and what stages
-// hand on is in the pass. Where it is asked to be deterministic, the same input gives the same bits every
-// time on one GPU.
+// The pipeline on an NVIDIA GPU, one file per stage. All work runs in order on one stream, and the pass holds
+// what one stage leaves for the next. With BackendOptions::deterministic, the same input gives the same bits
+// every time on one GPU.
 #include <memory>
 #include <mutex>
 
@@ -12,18 +12,18 @@
 
 namespace stipple::cuda {
 
-// What blend draws, and where: the splats' colours and depths into the frame, or four further channels of
-// every Gaussian into planes of their own.
+// What blend draws and where it writes: the splats' colours and depths into the frame, or up to four further
+// channels of every Gaussian into separate planes.
 struct BlendTarget {
-  const float4* channels = nullptr;  // of every Gaussian; null: the splats' own
-  int channel_count = 3;             // up to 4
-  float* planes = nullptr;           // three, or as many as there are channels; null: nothing is written
-  float* fourth = nullptr;           // the depth, or the fourth channel
+  const float4* channels = nullptr;  // per Gaussian; null for the splats' own
+  int channel_count = 3;             // at most 4
+  float* planes = nullptr;           // for the first three channels; null to write nothing
+  float* fourth = nullptr;           // for the depth or the fourth channel; may be null
   float* transmittance = nullptr;
   Vec3f background{0, 0, 0};
 };
 
-// What blend_backward differentiates: the same, with the gradients.
+// What blend_backward differentiates: the counterpart of BlendTarget, with the gradients.
 struct BackwardSource {
   const float4* channels = nullptr;
   int channel_count = 3;
@@ -76,7 +76,7 @@ class CudaBackend : public Backend, public MemoryBorrower {
   void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
               Memory& to) override;
 
-  CudaPass& own(Pass& pass) const;  // made when it is first asked for
+  CudaPass& own(Pass& pass) const;  // created on first use
 
  private:
   cudaStream_t stream() const { return context_->stream(); }
@@ -85,23 +85,24 @@ class CudaBackend : public Backend, public MemoryBorrower {
   void begin_view(CudaPass&, const View&);
   BinRoom room_for(CudaPass&, const View&);
 
-  // Kernels after this may run on lists that were cut off, and must not change anything but the pass then.
+  // If the capacity is too small the tiles' lists are left empty, and later kernels must change nothing but
+  // the pass.
   void bin_into(const View&, const BinRoom&, Pass&);
   template <class Key>
   void bin_with_keys(const BinRoom&, Pass&);
   void blend_into(const View&, const BlendTarget&, ChunkList*, unsigned* chunk_count, const Pass&);
-  // The gradients of the splats, to `out`, or left in the pass as sums.
+  // Writes the splats' gradients to `out`, or leaves them in the pass as sums.
   void sum_gradients(const View&, const BackwardSource&, const ChunkList&, bool leaves_sums,
                      bool wants_absolute, SplatGradient& out, Pass&);
   void prepare_sums(CudaPass&, std::size_t rows, int stride);
-  static constexpr int kChannelGroup = 4;  // further channels are blended four at a time
+  static constexpr int kChannelGroup = 4;  // further channels are blended in groups of four
   void load_channel_group(const Channels&, int first, DeviceArray<float4>& group);
-  void write_pending_gradients(Pass&);  // those that blend_backward left as sums
+  void write_pending_gradients(Pass&);  // from the sums that blend_backward left in the pass
 
   std::shared_ptr<CudaContext> context_;
   bool deterministic_;
   std::mutex cub_mutex_;
-  struct {  // what CUB wants in bin for at most so much: asking it takes longer than a small sort
+  struct {  // scratch bytes of CUB in bin for up to these counts: querying takes longer than a small sort
     std::size_t key_bytes = 0, count = 0;
     BinRoom room;
     std::size_t bytes = 0;

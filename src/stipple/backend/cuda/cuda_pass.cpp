@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much room a view takes is known to the device alone: how many Gaussians it shows, and in how many
-// tiles. For a view of a scene it is predicted from the last time the view was seen; where that was too
-// little the pass has changed nothing, and is to be run again. Any other view is asked for the numbers, and
-// gets exactly what it needs.
+// Only the device knows what capacity a view needs: how many Gaussians it shows, and in how many tiles. For a
+// view with an id, the capacity is predicted from the last time the view was drawn; if that was too small,
+// the pass has changed nothing and must be run again. For any other view, the host waits for the counts and
+// allocates exactly what is needed.
 #include "stipple/backend/cuda/cuda_pass.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace stipple::cuda {
 namespace {
 
 constexpr std::size_t kMargin = std::size_t{1} << 14;
-constexpr std::uint64_t kMaxPairs = (std::uint64_t{1} << 31) - (1 << 16);  // they are counted in 32 bits
+constexpr std::uint64_t kMaxPairs = (std::uint64_t{1} << 31) - (1 << 16);  // counts are 32-bit
 
 std::size_t with_slack(std::uint64_t count) {
   return static_cast<std::size_t>(std::min(count + count / 8 + kMargin, kMaxPairs));
@@ -26,7 +26,8 @@ BinRoom with_slack(const BinRoom& room) { return {with_slack(room.gaussians), wi
 void check_pair_count(std::uint64_t pairs) {
   if (pairs < kMaxPairs) return;
   throw Error(
-      "this view is too heavy: about 2^31 pairs of Gaussian and tile; use fewer Gaussians or fewer pixels");
+      "the view has too many pairs of Gaussian and tile (about 2^31); use fewer Gaussians or a lower "
+      "resolution");
 }
 
 BinRoom room_needed(const ViewStatus& status) {
@@ -51,7 +52,7 @@ CudaPass& CudaBackend::own(Pass& pass) const {
 }
 
 void CudaBackend::begin_pass(CudaPass& pass, int view_count) {
-  pass.view_count = 0;  // and stays so where there is no room: the next view then begins anew
+  pass.view_count = 0;  // stays 0 if the allocation fails, so that the next view begins a new pass
   pass.view_ids.clear();
   if (view_count == 0) return;
   pass.status.resize_zero(*this, static_cast<std::size_t>(view_count));
@@ -136,9 +137,9 @@ Pass CudaBackend::copy_of(const Pass& from) {
   return to;
 }
 
-// Pairs of a Gaussian and a tile, some five a Gaussian, with their keys and the room to sort them, and with
-// their sums where the order of these is fixed; and for a pixel a picture, its gradient, the derivatives of
-// the loss and the checkpoints of long tiles.
+// Per Gaussian, about five pairs with their keys, the memory to sort them and, if the order of sums is fixed,
+// their sums. Per pixel, the frame, its gradient, the derivatives of the loss, and the checkpoints of tiles
+// with many slots.
 std::size_t CudaBackend::pass_bytes(std::size_t gaussians, std::size_t pixels) const {
   constexpr std::size_t kPairs = 5, kBinningBytes = 120, kPixelBytes = 100;
   const std::size_t sums = deterministic_ ? kPairs * 64 : 0;

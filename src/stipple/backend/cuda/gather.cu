@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gather: rows of an array, in another order; a thread a word, so that rows are read and written by whole
-// warps.
+// gather: copies rows of an array in a given order, one thread per word, so that warps access whole rows.
 #include <algorithm>
 #include <cassert>
 
@@ -13,14 +12,14 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// A thread a word of 4 or 16 bytes.
+// A word has 4 or 16 bytes.
 template <class Word>
 __global__ void gather_kernel(const Word* from, const std::uint32_t* rows, std::size_t row_count,
                               unsigned row_words, Word* to) {
-  const unsigned lanes = min(row_words, static_cast<unsigned>(kThreads)), rows_a_block = kThreads / lanes;
+  const unsigned lanes = min(row_words, static_cast<unsigned>(kThreads)), rows_per_block = kThreads / lanes;
   const unsigned row_in_block = threadIdx.x / lanes;
-  const std::size_t i = std::size_t{blockIdx.x} * rows_a_block + row_in_block;
-  if (row_in_block >= rows_a_block || i >= row_count) return;
+  const std::size_t i = std::size_t{blockIdx.x} * rows_per_block + row_in_block;
+  if (row_in_block >= rows_per_block || i >= row_count) return;
   const std::uint32_t row = rows[i];
   for (unsigned word = threadIdx.x % lanes; word < row_words; word += lanes)
     to[i * row_words + word] = row == Backend::kNoRow ? Word{} : from[std::size_t{row} * row_words + word];
@@ -46,7 +45,7 @@ void CudaBackend::gather(const Memory& from, const DeviceArray<std::uint32_t>& r
     run(uint4());
   else
     run(std::uint32_t());
-  check(cudaGetLastError(), "start gather");
+  check(cudaGetLastError(), "launch gather");
 }
 
 }  // namespace stipple::cuda

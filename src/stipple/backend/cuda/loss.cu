@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// loss: L1 + SSIM of the picture against an 8-bit target, and its gradient, in two sweeps down the picture.
+// loss: L1 + SSIM of the frame against an 8-bit target, and its gradient, in two sweeps down the image.
 //
-// A block is a strip of columns of one channel, a thread a column, and walks down a band of rows. In the
-// first sweep a row enters at the bottom and is filtered across; the last 11 such rows, kept in registers and
-// filtered down, give the window's means at the row 5 above, hence SSIM and its derivatives there (the
-// formulas of math/similarity.glsl). In the second sweep these are filtered in the same way, and give the
-// gradient: the window is symmetric, so the same filter serves forward and backward. Outside the picture
-// everything is zero.
+// A thread block has a strip of columns of one channel, one thread per column, and moves down a band of rows.
+// In the first sweep, each row enters at the bottom and is filtered horizontally. The last 11 filtered rows
+// are kept in registers; filtering them vertically gives the window's means at the row 5 above, and from
+// these SSIM and its derivatives there (the formulas of math/similarity.glsl). The second sweep filters the
+// derivatives in the same way and gives the gradient: the window is symmetric, so the same filter serves
+// forward and backward. Everything outside the image is zero.
 //
-// A pixel's weight w replaces the picture's value x there by y + w (x - y), y being the target: at weight 0
-// it is taken as already right.
+// A pixel's weight w replaces the frame's value x by y + w (x - y), where y is the target: with weight 0 the
+// pixel counts as already right.
 #include <algorithm>
 
 #include "stipple/backend/cuda/cuda_backend.h"
@@ -22,13 +22,13 @@ namespace {
 constexpr int kRadius = M::ssim_window_radius_px;
 constexpr int kTaps = 2 * kRadius + 1;
 constexpr int kThreads = 128;
-constexpr int kColumns = kThreads - 2 * kRadius;  // of a strip that get a result
-constexpr int kMinBandRows = 8,
-              kMaxBandRows = 64;     // rows above and below are done twice: long bands waste less ...
-constexpr int kWantedBlocks = 1200;  // ... but small pictures need many
+constexpr int kColumns = kThreads - 2 * kRadius;  // of a strip that produce a result
+// Rows around a band's edges are filtered twice: long bands waste less, but small images need many blocks.
+constexpr int kMinBandRows = 8, kMaxBandRows = 64;
+constexpr int kWantedBlocks = 1200;
 
 struct Window {
-  float weight[kRadius + 1];  // by distance
+  float weight[kRadius + 1];  // by distance from the centre
 };
 
 struct LossInput {
@@ -46,10 +46,10 @@ struct LossSums {
   double l1, squares, ssim;
 };
 
-constexpr int kDerivatives = 3;  // of SSIM by the window's means of x, x^2 and x y
+constexpr int kDerivatives = 3;  // of SSIM with respect to the window's means of x, x^2 and x y
 
 struct LossOutput {
-  float* derivative;  // a plane each for every channel
+  float* derivative;  // kDerivatives planes per channel
   float* dL_dcolor;
   LossSums* block_sums;  // of both sweeps
   unsigned* blocks_done;
@@ -57,10 +57,10 @@ struct LossOutput {
 };
 
 struct PixelPair {
-  float x, y;  // the picture and its target
+  float x, y;  // the frame and its target
 };
 
-// One channel of a pixel; zeros outside.
+// One channel of a pixel; zeros outside the image.
 __device__ PixelPair load_pair(const LossInput& in, int channel, int column, int row) {
   if (column < 0 || column >= in.width || row < 0 || row >= in.height) return {0, 0};
   const std::size_t at = static_cast<std::size_t>(row) * in.width + column;
@@ -69,7 +69,7 @@ __device__ PixelPair load_pair(const LossInput& in, int channel, int column, int
   return {in.weight ? y + in.weight[at] * (x - y) : x, y};
 }
 
-struct FilteredRow {        // across, at one column
+struct FilteredRow {        // filtered horizontally, at one column
   float x, y, squares, xy;  // SSIM needs x^2 and y^2 only as a sum
 };
 
@@ -96,7 +96,7 @@ __device__ float filter_across(const float* at, const Window& window) {
   return sum;
 }
 
-// ring[newest] is the last row, the one after it, modulo the taps, the first.
+// ring[newest] is the last row; the entry after it, modulo kTaps, is the first.
 __device__ float filter_down(const float (&ring)[kTaps], int newest, const Window& window) {
   float sum = ring[(newest + 1 + kRadius) % kTaps] * window.weight[0];
 #pragma unroll
@@ -113,7 +113,7 @@ __device__ void store_block_sums(const LossSums& mine, LossSums* sums) {
   if (threadIdx.x == 0) sums[block] = all;
 }
 
-// The last block to finish adds up what all have found, in a fixed order.
+// The last block to finish adds up the sums of all blocks, in a fixed order.
 __device__ void finish(const LossInput& in, const LossOutput& out) {
   __shared__ bool is_last;
   const unsigned block_count = gridDim.x * gridDim.y * gridDim.z;
@@ -156,8 +156,9 @@ struct Strip {  // this thread's column, and the band's rows
   }
 };
 
-// Calls enter(row) for the rows of a band and those around it, and then, with phase as place in the rings of
-// the last 11, leave(row, phase) for those of the band.
+// Calls enter(row, phase) for the rows of a band and the kRadius rows above and below it, where phase is the
+// row's index in the rings of the last 11 rows. Once the window around a row of the band is complete, calls
+// leave(row, phase), with the phase of the newest row.
 template <class Enter, class Leave>
 __device__ void sweep(const Strip& strip, Enter enter, Leave leave) {
   for (int base = strip.begin - kRadius; base < strip.end + kRadius; base += kTaps) {
@@ -177,13 +178,13 @@ __global__ void __launch_bounds__(kThreads) similarity_kernel(LossInput in, Loss
   float x[kTaps], y[kTaps], squares[kTaps], xy[kTaps], ssim = 0;
 #pragma unroll
   for (int i = 0; i < kTaps; ++i) x[i] = y[i] = squares[i] = xy[i] = 0;
-  PixelPair next =
-      load_pair(in, strip.channel, strip.column, strip.begin - kRadius);  // a row ahead: memory is slow
+  // Loaded one row ahead, to hide the latency of memory.
+  PixelPair next = load_pair(in, strip.channel, strip.column, strip.begin - kRadius);
   float* derivative = out.derivative + kDerivatives * strip.channel * in.plane() + strip.column;
   sweep(
       strip,
       [&](int row, int phase) {
-        float2* here = pair[row & 1];  // two, so that nobody writes what another still reads
+        float2* here = pair[row & 1];  // two, so that no thread overwrites what another still reads
         here[threadIdx.x] = make_float2(next.x, next.y);
         next = load_pair(in, strip.channel, strip.column, row + 1);
         __syncthreads();
@@ -271,7 +272,7 @@ Window window() {
 void CudaBackend::loss(const LossTarget& target, const LossOptions& options, Pass& pass) {
   const DeviceGuard guard(*context_);
   CudaPass& mine = own(pass);
-  if (mine.view_ids.empty()) begin_view(mine, {});  // of a picture that was drawn elsewhere
+  if (mine.view_ids.empty()) begin_view(mine, {});  // the frame was rendered elsewhere
   const Frame& frame = pass.frame;
   FrameGradient& out = pass.dL_dframe;
   out.color.resize(*this, frame.color.size());
@@ -293,7 +294,7 @@ void CudaBackend::loss(const LossTarget& target, const LossOptions& options, Pas
                       mine.view_status()};
   similarity_kernel<<<blocks, kThreads, 0, stream()>>>(in, to);
   gradient_kernel<<<blocks, kThreads, 0, stream()>>>(in, to);
-  check(cudaGetLastError(), "start loss");
+  check(cudaGetLastError(), "launch loss");
   if (!mine.keeps_scratch()) mine.arena.release();
   mine.events.record(Stage::kLoss, stream());
 }

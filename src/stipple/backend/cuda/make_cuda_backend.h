@@ -10,6 +10,6 @@ namespace stipple::cuda {
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions& options);
 std::string why_cuda_is_unusable();            // a sentence; empty when it is usable
-std::vector<std::string> list_cuda_devices();  // a line each
+std::vector<std::string> list_cuda_devices();  // one line each
 
 }  // namespace stipple::cuda

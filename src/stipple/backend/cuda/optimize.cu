@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// optimize: one Adam step of every parameter (math/adam.glsl), a thread a number, one array after the other.
+// optimize: one Adam step of every parameter (math/adam.glsl), one thread per float, one launch per array.
 #include <algorithm>
 
 #include "stipple/backend/cuda/cuda_backend.h"
@@ -71,7 +71,7 @@ void CudaBackend::optimize(TrainState& state, const GradientSum& sum, const Adam
     add_statistics_kernel<<<blocks_for(gaussian_count, kThreads), kThreads, 0, stream()>>>(
         pointer(sum.view_statistics), gaussian_count, pointer(mine.status), view_count,
         pointer(state.statistics));
-  check(cudaGetLastError(), "start optimize");
+  check(cudaGetLastError(), "launch optimize");
   mine.events.record(Stage::kOptimize, stream());
 }
 

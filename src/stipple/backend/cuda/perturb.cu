@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// perturb: noise that lets faint Gaussians wander. Kheradmand et al., "3D Gaussian Splatting as Markov Chain
+// perturb: adds noise that moves faint Gaussians. Kheradmand et al., "3D Gaussian Splatting as Markov Chain
 // Monte Carlo", 2024.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/shared/adam.cuh"
@@ -30,7 +30,7 @@ void CudaBackend::perturb(DeviceGaussians& g, float amount, std::uint64_t seed, 
       pointer(g.mean), pointer(g.log_scale), pointer(g.rotation), pointer(g.logit_opacity),
       static_cast<unsigned>(g.size()), amount, seed, pointer(mine.status),
       static_cast<int>(mine.view_ids.size()));
-  check(cudaGetLastError(), "start perturb");
+  check(cudaGetLastError(), "launch perturb");
   mine.events.record(Stage::kOptimize, stream());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// project: every Gaussian to a splat on the screen, or to opacity 0; one thread each. What is culled early
-// costs no coefficients.
+// project: from every Gaussian to its splat on the screen, or to opacity 0; one thread per Gaussian. The
+// coefficients of Gaussians that are culled early are not read.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/shared/gaussian.cuh"
 #include "stipple/backend/cuda/shared/tiles.cuh"
@@ -111,7 +111,7 @@ void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& p
         pointers(gaussians, precomputed), pinhole(view.camera), render_settings(view.options),
         tile_columns_of(view.camera), tile_rows_of(view), out);
   });
-  check(cudaGetLastError(), "start project");
+  check(cudaGetLastError(), "launch project");
   mine.events.record(Stage::kProject, stream());
 }
 

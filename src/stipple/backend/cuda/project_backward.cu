@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// project_backward: the splats' gradients to the stored parameters, and to the camera when asked for; one
-// thread a Gaussian.
+// project_backward: from the splats' gradients to those of the stored parameters and, if wanted, of the
+// camera; one thread per Gaussian.
 #include <utility>
 
 #include "stipple/backend/cuda/cuda_backend.h"
@@ -17,8 +17,8 @@ struct GradientPointers : GaussianArrays<Pointer> {
   Vec3f* color;
   PackedCovariance* covariance;
   Vec2f* view_statistics;  // or null
-  double* camera;          // kCameraFields a block, or null
-  bool adds;               // to what the arrays hold
+  double* camera;          // kCameraFields per block, or null
+  bool adds;               // to what the arrays hold, instead of overwriting it
 };
 
 __device__ PackedCovariance sum_of(const PackedCovariance& a, const PackedCovariance& b) {
@@ -46,7 +46,7 @@ __device__ void store(const M::StoredGaussian& d, Vec3f color, unsigned i, const
   if (out.covariance) out.covariance[i] = adds ? sum_of(out.covariance[i], d.covariance) : d.covariance;
 }
 
-// The block's sum of one Gaussian's share in the camera's gradient a thread.
+// Sums the camera's gradient over the block, one Gaussian per thread.
 __device__ void add_camera(const M::Pinhole& d, double* out) {
   const float field[kCameraFields] = {d.rotation[0].x, d.rotation[0].y, d.rotation[0].z, d.rotation[1].x,
                                       d.rotation[1].y, d.rotation[1].z, d.rotation[2].x, d.rotation[2].y,
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(kThreads)
 
 constexpr int kCameraThreads = kCameraFields * kWarp;
 
-// The blocks' sums of the camera's gradient, always in the same order; a warp a field.
+// Adds up the blocks' sums of the camera's gradient, always in the same order; one warp per field.
 __global__ void __launch_bounds__(kCameraThreads)
     sum_camera_kernel(const double* block_sums, unsigned blocks, ViewStatus* out) {
   const unsigned field = threadIdx.x / kWarp;
@@ -151,7 +151,7 @@ void CudaBackend::project_backward(const DeviceGaussians& gaussians, const Preco
   if (wanted.camera)
     sum_camera_kernel<<<1, kCameraThreads, 0, stream()>>>(pointer(mine.camera_sums), blocks,
                                                           mine.view_status());
-  check(cudaGetLastError(), "start project_backward");
+  check(cudaGetLastError(), "launch project_backward");
   mine.events.record(Stage::kOptimize, stream());
 }
 

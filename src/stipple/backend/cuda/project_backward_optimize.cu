@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// project_backward and optimize in one: the gradients of the parameters never leave the multiprocessor. A
-// warp has 32 Gaussians; rows of coefficients, means and scales are streamed by whole warps, so that every
-// byte is moved once, in order.
+// project_backward and optimize in one kernel: the gradients of the parameters never leave the
+// multiprocessor. Each warp has 32 Gaussians, and whole warps stream rows of coefficients, means and scales,
+// so that every byte is moved once, in order.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/shared/adam.cuh"
 #include "stipple/backend/cuda/shared/gaussian_backward.cuh"
@@ -16,19 +16,19 @@ constexpr int kThreads = 128;
 
 struct TakenGradient {
   Splat splat;
-  Vec2f view_statistics;  // of the mean, as density control wants it
+  Vec2f view_statistics;  // the mean's gradient, for the density statistics
 };
 
-// What density control is told, or nothing.
+// Where the density statistics are accumulated; `sum` is null if they are not wanted.
 struct DensityStatistics {
   Vec2f* sum;
   Vec2f half_size;
 };
 
-// Where a splat's gradient comes from: as blend_backward leaves it ...
+// The splats' gradients as blend_backward wrote them.
 struct StoredGradients {
   const Splat* splat;
-  const Vec2f* absolute;  // or null: the plain gradient is view_statistics
+  const Vec2f* absolute;  // null to use the plain gradient for the density statistics
 
   __device__ TakenGradient load(unsigned i) const {
     const Splat dL = load_splat_gradient(splat, i);
@@ -37,7 +37,7 @@ struct StoredGradients {
   __device__ void clear(unsigned) const {}
 };
 
-// ... or straight from its sums, which are zero again afterwards.
+// The splats' gradients computed from their sums, which are then cleared.
 template <class K>
 struct SummedGradients {
   const ProjectedSplat* splats;
@@ -52,9 +52,9 @@ struct SummedGradients {
   __device__ void clear(unsigned i) const { clear_sums<K>(sums, i); }
 };
 
-// A warp's 32 rows of kRow floats of one parameter and its moments, four floats a lane and round; on their
-// way while the lane does something else. It is all waiting for memory, so as much as possible is asked for
-// at once.
+// Updates a warp's 32 rows of kRow floats of one parameter and its moments, four floats per lane and round.
+// The constructor starts the loads, and the lane can do other work until finish(). The kernel is bound by
+// memory latency, so as many loads as possible are in flight at once.
 template <int kRow, int kRounds>
 class RowStep {
  public:
@@ -68,7 +68,8 @@ class RowStep {
 #pragma unroll
     for (int k = 0; k < kRounds; ++k) {
       const int i = vector(k);
-      const unsigned rows = (2u << ((4 * i + 3) / kRow - 4 * i / kRow)) - 1;  // that these four floats are in
+      // One bit for each row that these four floats are in.
+      const unsigned rows = (2u << ((4 * i + 3) / kRow - 4 * i / kRow)) - 1;
       is_whole_[k] = i < kVectors && (active >> (4 * i / kRow) & rows) == rows;
       if (!is_whole_[k]) continue;
       value_[k] = reinterpret_cast<const float4*>(arrays_.value)[i];
@@ -77,7 +78,7 @@ class RowStep {
     }
   }
 
-  // gradient(at, value) and rate(place in the row) are functions, at counting the warp's floats.
+  // gradient(at, value) and rate(place) are functions; `at` counts the warp's floats, `place` those of a row.
   template <class Gradient, class Rate>
   __device__ void finish(const M::AdamRule& rule, Gradient gradient, Rate rate) {
 #pragma unroll
@@ -135,7 +136,7 @@ struct WarpScratch {
     rotation[4 * lane + 2] = d.stored.rotation.z;
     rotation[4 * lane + 3] = d.stored.rotation.w;
     logit_opacity[lane] = d.stored.logit_opacity;
-    coefficients.store(basis, d.sh_sum, is_drawn);  // and waits for the warp
+    coefficients.store(basis, d.sh_sum, is_drawn);  // also synchronises the warp
   }
 };
 
@@ -157,7 +158,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   GaussianGradient d;
   M::HarmonicBasis basis;
   if (drawn) {
-    // Everything is asked for before the first of it is used.
+    // All loads are issued before the first value is used.
     TakenGradient taken;
     M::ActiveGaussian gaussian;
     if (is_drawn) {
@@ -210,12 +211,12 @@ __global__ void __launch_bounds__(kThreads, 4)
 void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
                                             const WantedGradients& wanted, const AdamOptions& options,
                                             const LossOptions& loss, Pass& pass) {
-  // What else is wanted of the way back is rarely wanted: the two stages give it.
+  // The camera's gradient is rarely wanted: it is left to the separate stages.
   if (wanted.camera) return Backend::project_backward_optimize(state, view, wanted, options, loss, pass);
   const DeviceGuard guard(*context_);
   CudaPass& mine = own(pass);
   if (mine.sums_are_pending && mine.sums_have_fourth)
-    write_pending_gradients(pass);  // a kernel less to compile
+    write_pending_gradients(pass);  // saves compiling a kernel for this rare case
   DeviceGaussians& g = state.gaussians;
   const std::size_t count = g.size();
   if (count == 0) return;
@@ -236,7 +237,7 @@ void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
       run(degree, SummedGradients<GradientKind<false, false, false>>{splats, pointer(mine.sums)});
   });
   mine.sums_are_pending = false;
-  check(cudaGetLastError(), "start project_backward_optimize");
+  check(cudaGetLastError(), "launch project_backward_optimize");
   mine.events.record(Stage::kOptimize, stream());
 }
 

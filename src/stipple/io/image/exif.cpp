@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thing we want from a photo's Exif data: which way up it is.
-// JEITA CP-3451, "Exchangeable image file format for digital still cameras: Exif Version 2.2", 2002: a TIFF
-// file with a table (IFD) of 12-byte entries, each a tag, a type, a count and a value.
+// Reads the orientation, the only field that is needed from the Exif data of a photo.
+// JEITA CP-3451, "Exchangeable image file format for digital still cameras: Exif Version 2.2", 2002: Exif
+// data are a TIFF file with a table (IFD) of 12-byte entries, each consisting of a tag, a type, a count and a
+// value.
 #include <cstring>
 #include <optional>
 
@@ -15,7 +16,7 @@ constexpr std::size_t kEntryBytes = 12;
 constexpr std::uint32_t kOrientationTag = 0x0112;
 constexpr std::uint32_t kShortType = 3;
 
-// Unsigned numbers of a TIFF file; none beyond its end.
+// Reads unsigned numbers of a TIFF file; returns nullopt past its end.
 struct Tiff {
   std::span<const std::byte> bytes;
   bool big_endian = false;
@@ -43,7 +44,7 @@ int exif_orientation(std::span<const std::byte> app1) {
 int tiff_orientation(std::span<const std::byte> bytes) {
   if (bytes.size() < 8) return 1;
   Tiff tiff{bytes};
-  tiff.big_endian = tiff.bytes[0] == std::byte{'M'};  // "MM" Motorola's order, "II" Intel's
+  tiff.big_endian = tiff.bytes[0] == std::byte{'M'};  // "MM" (Motorola) is big-endian, "II" (Intel) little
   if (tiff.number(2, 2) != 42u) return 1;
 
   const std::size_t table = tiff.number(4, 4).value_or(0);

@@ -33,7 +33,7 @@ bool starts_with(std::span<const std::byte> file, std::span<const unsigned char>
   return std::equal(signature.begin(), signature.end(), file.begin(), same);
 }
 
-// Looks at the first bytes only, so that a large file of another kind is not read.
+// Looks at the first bytes only, so that a large file of another type is not read.
 bool is_jpeg(InputFile& input) {
   const std::span<const std::byte> start = input.peek(kPngSignature.size());
   if (starts_with(start, kJpegSignature)) return true;
@@ -80,7 +80,7 @@ ByteImage to_bytes(DecodedImage decoded) {
 }
 
 std::uint8_t byte_from_value(float value) {
-  if (!(value > 0)) return 0;  // NaN too
+  if (!(value > 0)) return 0;  // also NaN
   return static_cast<std::uint8_t>(std::lround(255.0f * std::min(value, 1.0f)));
 }
 
@@ -89,7 +89,7 @@ std::uint8_t byte_from_value(float value) {
 ImageInfo load_image_info(const std::filesystem::path& path) {
   InputFile input(path, kHeaderBytes);
   const auto read_info = is_jpeg(input) ? read_jpeg_info : read_png_info;
-  for (std::size_t count = kHeaderBytes;; count *= 4) {  // previews and colour profiles may take megabytes
+  for (std::size_t count = kHeaderBytes;; count *= 4) {  // previews and colour profiles can take megabytes
     const std::span<const std::byte> start = input.peek(count);
     const std::optional<ImageInfo> info = read_info(start, input.remaining_bytes(), input.name());
     if (info) return *info;
@@ -127,9 +127,8 @@ void save_png(const ByteImage& image, const std::filesystem::path& path) {
 }
 
 void check_pixel_count(std::uint64_t width, std::uint64_t height, const std::string& name) {
-  if (width * height <= kMaxPixelCount) return;  // both have at most 32 bits
-  throw Error(
-      fmt::format("{}: {} x {} pixels are more than the limit of {}", name, width, height, kMaxPixelCount));
+  if (width * height <= kMaxPixelCount) return;  // no overflow: both have at most 32 bits
+  throw Error(fmt::format("{}: {} x {} pixels exceed the limit of {}", name, width, height, kMaxPixelCount));
 }
 
 }  // namespace stipple

@@ -13,7 +13,7 @@
 namespace stipple {
 namespace {
 
-// A PNG as libpng writes it; errors in the test's own use of it end the program.
+// A PNG to be written by libpng. Errors in the use of libpng here abort the program.
 struct Png {
   png_uint_32 width = 0, height = 0;
   int bit_depth = 8;
@@ -24,8 +24,8 @@ struct Png {
   int transparent_grey = -1;
   std::string exif = {};
   bool exif_at_end = false;
-  bool header_only = false;            // and the start of its data
-  std::vector<unsigned> samples = {};  // of pixels, channels interleaved
+  bool header_only = false;            // omits the pixels except for the start of their chunk
+  std::vector<unsigned> samples = {};  // channels interleaved
 
   std::string encode() const {
     std::string bytes;
@@ -67,7 +67,7 @@ struct Png {
     return bytes;
   }
 
-  // As PNG stores them: most significant bit and byte first.
+  // Rows as stored in a PNG: most significant bit and byte first.
   std::vector<std::vector<png_byte>> packed_rows() const {
     const std::size_t per_row = samples.size() / height;
     std::vector<std::vector<png_byte>> rows(height);
@@ -110,7 +110,7 @@ std::vector<unsigned> random_samples(std::size_t count, int bit_depth) {
   return samples;
 }
 
-TEST(Png, ReadsEveryKind) {
+TEST(Png, ReadsEveryColorTypeAndBitDepth) {
   struct Kind {
     int color_type, channels;
     std::vector<int> bit_depths;
@@ -140,7 +140,7 @@ TEST(Png, ReadsEveryKind) {
   }
 }
 
-TEST(Png, SixteenBitsAreRoundedToBytes) {
+TEST(Png, RoundsSixteenBitsToBytes) {
   TestFolder folder;
   Png png{.width = 6, .height = 1, .bit_depth = 16, .samples = {0, 128, 129, 65535, 65406, 0x8080}};
   const std::filesystem::path path = folder.write("a.png", png.encode());
@@ -148,10 +148,10 @@ TEST(Png, SixteenBitsAreRoundedToBytes) {
   EXPECT_EQ(load_image(path).values[1], 128 / 65535.0f);
 }
 
-TEST(Png, ExifOrientationIsRespectedOrRefused) {
+TEST(Png, AppliesOrRejectsExifOrientation) {
   TestFolder folder;
   Png png{.width = 3, .height = 2, .samples = {10, 20, 30, 40, 50, 60}};
-  png.exif = exif(6, true).substr(6);  // without what a JPEG puts before it
+  png.exif = exif(6, true).substr(6);  // without the signature that a JPEG has
   const std::filesystem::path path = folder.write("a.png", png.encode());
   EXPECT_EQ(load_image_info(path).orientation, 6);
   const ByteImage upright = load_byte_image(path);
@@ -159,10 +159,11 @@ TEST(Png, ExifOrientationIsRespectedOrRefused) {
   EXPECT_EQ(upright.values, (std::vector<std::uint8_t>{40, 10, 50, 20, 60, 30}));  // turned clockwise
   png.exif_at_end = true;
   EXPECT_EQ(error_of([&] { load_byte_image(folder.write("a.png", png.encode())); }),
-            path.string() + ": it is turned by an Exif orientation after its pixels; save it again, upright");
+            path.string() +
+                ": an Exif orientation stored after the pixels is not supported; save the image upright");
 }
 
-TEST(Png, InfoIsWhatDecodingFinds) {
+TEST(Png, InfoMatchesDecodedImage) {
   TestFolder folder;
   Png palette{.width = 9, .height = 7, .bit_depth = 4, .color_type = PNG_COLOR_TYPE_PALETTE};
   palette.palette.resize(16);
@@ -183,21 +184,21 @@ TEST(Png, InfoIsWhatDecodingFinds) {
   }
   const std::string cut = grey.encode().substr(0, 30);
   const std::filesystem::path path = folder.write("a.png", cut);
-  EXPECT_EQ(error_of([&] { load_image_info(path); }), path.string() + ": file ends early");
+  EXPECT_EQ(error_of([&] { load_image_info(path); }), path.string() + ": the file is truncated");
 }
 
-TEST(Png, APaletteBecomesColours) {
+TEST(Png, ExpandsPalette) {
   for (const int bit_depth : {1, 2, 4, 8}) {
     Png png{.width = 3, .height = 1, .bit_depth = bit_depth, .color_type = PNG_COLOR_TYPE_PALETTE};
     png.palette = {{255, 0, 51}, {0, 102, 255}};
     png.samples = {1, 0, 1};
     expect_values(load_bytes(png.encode()), 3, {0, 0.4f, 1, 1, 0, 0.2f, 0, 0.4f, 1});
-    png.palette_alpha = {51};  // the rest are opaque
+    png.palette_alpha = {51};  // other entries are opaque
     expect_values(load_bytes(png.encode()), 4, {0, 0.4f, 1, 1, 1, 0, 0.2f, 0.2f, 0, 0.4f, 1, 1});
   }
 }
 
-TEST(Png, ATransparentColourBecomesAlpha) {
+TEST(Png, ExpandsTransparentColorToAlpha) {
   Png png{.width = 3, .height = 1, .bit_depth = 8, .transparent_grey = 51, .samples = {51, 102, 255}};
   expect_values(load_bytes(png.encode()), 2, {0.2f, 0, 0.4f, 1, 1, 1});
   png.bit_depth = 2;
@@ -206,7 +207,7 @@ TEST(Png, ATransparentColourBecomesAlpha) {
   expect_values(load_bytes(png.encode()), 2, {1 / 3.0f, 0, 0, 1, 1, 1});
 }
 
-TEST(Png, SavesAndLoads) {
+TEST(Png, RoundTripOfFloatsIsExact) {
   TestFolder folder;
   for (int channels = 1; channels <= 4; ++channels) {
     Image image(16, 16, channels);
@@ -219,7 +220,7 @@ TEST(Png, SavesAndLoads) {
   }
 }
 
-TEST(Png, SavesAndLoadsBytes) {
+TEST(Png, RoundTripOfBytesIsExact) {
   TestFolder folder;
   for (int channels = 1; channels <= 4; ++channels) {
     ByteImage image(16, 16, channels);
@@ -232,7 +233,7 @@ TEST(Png, SavesAndLoadsBytes) {
   }
 }
 
-TEST(Png, SavingClampsAndRounds) {
+TEST(Png, ClampsAndRoundsWhenSaving) {
   TestFolder folder;
   const float infinity = std::numeric_limits<float>::infinity();
   Image image(8, 1, 1);
@@ -241,7 +242,7 @@ TEST(Png, SavingClampsAndRounds) {
   expect_values(load_image(folder / "a.png"), 1, {0, 1, 0, 1, 0, 10.0f / 255, 11.0f / 255, 1});
 }
 
-TEST(Png, BrokenFilesAreErrors) {
+TEST(Png, RejectsCorruptFiles) {
   TestFolder folder;
   Png palette{.width = 9, .height = 7, .bit_depth = 4, .color_type = PNG_COLOR_TYPE_PALETTE};
   palette.palette.resize(16);
@@ -256,22 +257,22 @@ TEST(Png, BrokenFilesAreErrors) {
     expect_every_cut_fails(folder, "a.png", whole, load_image);
     expect_flips_are_survived(folder, "a.png", whole, 1500, load_image);
   }
-  EXPECT_EQ(complaint(palette.encode().substr(0, 60)), "file ends early");
+  EXPECT_EQ(complaint(palette.encode().substr(0, 60)), "the file is truncated");
   std::string damaged = palette.encode();
-  damaged[damaged.find("tRNS") + 4] = 99;  // libpng alone would drop the transparency and go on
+  damaged[damaged.find("tRNS") + 4] = 99;  // by default libpng would ignore the transparency
   EXPECT_EQ(complaint(damaged), "tRNS: CRC error");
 }
 
-TEST(Png, BelievesTheFileNotTheHeader) {
+TEST(Png, RejectsSizesLargerThanTheFile) {
   Png png{.width = 65536, .height = 65536, .header_only = true};
-  EXPECT_EQ(complaint(png.encode()), "65536 x 65536 pixels are more than the limit of 268435456");
+  EXPECT_EQ(complaint(png.encode()), "65536 x 65536 pixels exceed the limit of 268435456");
   png.width = PNG_UINT_31_MAX;
-  EXPECT_EQ(complaint(png.encode()), "2147483647 x 65536 pixels are more than the limit of 268435456");
+  EXPECT_EQ(complaint(png.encode()), "2147483647 x 65536 pixels exceed the limit of 268435456");
   png.width = png.height = 16384;
-  EXPECT_EQ(complaint(png.encode()), "file is too short for its 268435456 bytes of pixels");
+  EXPECT_EQ(complaint(png.encode()), "the file is too short for its 268435456 bytes of pixels");
 }
 
-TEST(Png, AFailedWriteIsAnError) {
+TEST(Png, ReportsFailedWrite) {
   TestFolder folder;
   EXPECT_EQ(error_of([] { save_png(Image(2, 2, 3), "/dev/full"); }),
             "cannot write /dev/full: No space left on device");
@@ -279,7 +280,7 @@ TEST(Png, AFailedWriteIsAnError) {
   EXPECT_EQ(folder.file_count(), 0u);
 }
 
-TEST(ImageFile, GoesByContentNotByName) {
+TEST(ImageFile, RecognisesFormatByContent) {
   TestFolder folder;
   save_png(Image(2, 3, 1), folder / "really_a_png.jpg");
   EXPECT_EQ(load_image(folder / "really_a_png.jpg").height_px, 3);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // JPEG files through libjpeg-turbo.
 //
-// libjpeg reports errors by a callback that must not return. Ours leaves with longjmp, which runs no
-// destructors: the functions that call setjmp therefore hold nothing but references, and everything owned
-// lives in their caller.
+// libjpeg reports errors through a callback that must not return. The callback here uses longjmp, which runs
+// no destructors. Functions that call setjmp therefore hold only references; their callers own all objects.
 #include <fmt/format.h>
 
 #include <csetjmp>
 #include <utility>
 // clang-format off
-#include <cstdio>  // jpeglib.h needs it first
+#include <cstdio>  // must precede jpeglib.h
 #include <jpeglib.h>
 #include <jerror.h>
 // clang-format on
@@ -40,11 +39,12 @@ struct Decoder {
   std::longjmp(decoder.escape, 1);
 }
 
-// libjpeg fills what is missing with grey and warns (level -1). Half a picture must not pass for a whole one.
+// libjpeg fills missing data with grey and issues a warning (level -1). A partial image must not pass for a
+// whole one, so warnings are errors.
 void on_message(j_common_ptr jpeg, int level) {
   const int code = jpeg->err->msg_code;
-  const bool harmless = code == JWRN_JFIF_MAJOR ||     // a version number, nothing more
-                        code == JWRN_EXTRANEOUS_DATA;  // padding between the parts, as some cameras write it
+  const bool harmless = code == JWRN_JFIF_MAJOR ||     // only an unknown version number
+                        code == JWRN_EXTRANEOUS_DATA;  // padding between segments, written by some cameras
   if (level < 0 && !harmless) on_error(jpeg);
 }
 
@@ -71,7 +71,7 @@ bool start_pixels(Decoder& decoder) {
   return true;
 }
 
-// `to` has room for all rows of the output.
+// `to` must be large enough for all rows of the output.
 bool read_pixels(Decoder& decoder, std::size_t row_bytes, std::vector<std::uint8_t>& to) {
   if (setjmp(decoder.escape)) return false;
   while (decoder.jpeg.output_scanline < decoder.jpeg.output_height) {
@@ -93,19 +93,21 @@ void choose_output(jpeg_decompress_struct& jpeg, const std::string& name) {
       return;
     case JCS_CMYK:
     case JCS_YCCK:
-      throw Error(fmt::format("{}: a CMYK picture, made for printing; RGB or grey is needed", name));
+      throw Error(fmt::format("{}: CMYK is not supported; convert the image to RGB or grey", name));
     default:
-      throw Error(fmt::format("{}: {} channels of unknown colours", name, jpeg.num_components));
+      throw Error(
+          fmt::format("{}: the colour space of its {} channels is unknown; convert the image to RGB or grey",
+                      name, jpeg.num_components));
   }
 }
 
-// Every block of 8 x 8 pixels takes a bit at least, so that a header cannot make a tiny file huge in memory.
-// Arithmetic coding has no such bound.
+// Prevents the header of a tiny file from causing a huge allocation: each block of 8 x 8 pixels takes at
+// least one bit. Arithmetic coding has no such bound.
 void check_file_size(const jpeg_decompress_struct& jpeg, std::uint64_t file_bytes, const std::string& name) {
   const std::uint64_t pixel_count = std::uint64_t{jpeg.image_width} * jpeg.image_height;
   if (jpeg.arith_code || pixel_count / 64 <= file_bytes * 8) return;
   throw Error(
-      fmt::format("{}: file is too short for {} x {} pixels", name, jpeg.image_width, jpeg.image_height));
+      fmt::format("{}: the file is too short for {} x {} pixels", name, jpeg.image_width, jpeg.image_height));
 }
 
 int find_orientation(const jpeg_decompress_struct& jpeg) {
@@ -120,7 +122,7 @@ void require(const Decoder& decoder, bool done, const std::string& name) {
   if (!done) throw Error(fmt::format("{}: {}", name, decoder.message));
 }
 
-// What the header says, checked.
+// Returns the contents of the header after checking them.
 ImageInfo take_info(jpeg_decompress_struct& jpeg, std::uint64_t file_bytes, const std::string& name) {
   check_pixel_count(jpeg.image_width, jpeg.image_height, name);
   check_file_size(jpeg, file_bytes, name);
@@ -131,7 +133,7 @@ ImageInfo take_info(jpeg_decompress_struct& jpeg, std::uint64_t file_bytes, cons
           .orientation = find_orientation(jpeg)};
 }
 
-// The strongest shrinking that leaves the minimum, of the upright picture.
+// Returns the largest factor for which the upright image still has the minimum size.
 int choose_shrinking(const ImageInfo& info, int min_width_px, int min_height_px) {
   if (swaps_axes(info.orientation)) std::swap(min_width_px, min_height_px);
   if (min_width_px <= 0 || min_height_px <= 0) return 1;

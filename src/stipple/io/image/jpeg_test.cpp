@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG files through load_image(), and their Exif orientation.
+// Tests of load_image() and related functions for JPEG files, and of Exif orientations.
 #include <utility>
 #include <vector>
 
@@ -41,14 +41,14 @@ TEST(Jpeg, ReadsGreyAndColour) {
   }
 }
 
-TEST(Jpeg, RefusesCmyk) {
+TEST(Jpeg, RejectsCmyk) {
   Jpeg jpeg{.width = 8, .height = 8, .color_space = JCS_CMYK, .channels = 4};
   jpeg.samples.resize(256);
-  EXPECT_EQ(complaint(jpeg.encode()), "a CMYK picture, made for printing; RGB or grey is needed");
+  EXPECT_EQ(complaint(jpeg.encode()), "CMYK is not supported; convert the image to RGB or grey");
 }
 
-// Where a stored pixel is shown: the Exif standard says which sides of the picture are the first row and
-// column.
+// Returns where a stored pixel is shown. The Exif standard defines at which sides of the image the first row
+// and the first column are.
 std::pair<int, int> shown_at(int orientation, int x, int y, int width, int height) {
   switch (orientation) {
     case 2:
@@ -70,7 +70,7 @@ std::pair<int, int> shown_at(int orientation, int x, int y, int width, int heigh
   }
 }
 
-TEST(Jpeg, IsShownUpright) {
+TEST(Jpeg, TurnsImagesUpright) {
   for (int orientation = 1; orientation <= 8; ++orientation) {
     for (const bool big_endian : {false, true}) {
       Jpeg jpeg = blocks(3, 2, 3);
@@ -90,7 +90,7 @@ TEST(Jpeg, IsShownUpright) {
   }
 }
 
-TEST(Jpeg, OddExifIsUpright) {
+TEST(Jpeg, TreatsMalformedExifAsUpright) {
   const auto orientation = [](const std::string& app1) {
     return exif_orientation(std::as_bytes(std::span(app1)));
   };
@@ -115,7 +115,7 @@ TEST(Jpeg, OddExifIsUpright) {
   EXPECT_EQ(orientation("http://ns.adobe.com/xap/1.0/ and so on"), 1);
 }
 
-TEST(Jpeg, BrokenFilesAreErrors) {
+TEST(Jpeg, RejectsCorruptFiles) {
   TestFolder folder;
   for (const bool progressive : {false, true}) {
     Jpeg jpeg = blocks(2, 1, 3);
@@ -128,17 +128,17 @@ TEST(Jpeg, BrokenFilesAreErrors) {
   }
 }
 
-TEST(Jpeg, BelievesTheFileNotTheHeader) {
+TEST(Jpeg, RejectsSizesLargerThanTheFile) {
   std::string file = blocks(2, 1, 3).encode();
   const std::size_t frame = file.find("\xff\xc0");  // marker, length, precision, then height and width
   ASSERT_NE(frame, std::string::npos);
   file.replace(frame + 5, 4, std::string("\xff\0\xff\0", 4));
-  EXPECT_EQ(complaint(file), "65280 x 65280 pixels are more than the limit of 268435456");
+  EXPECT_EQ(complaint(file), "65280 x 65280 pixels exceed the limit of 268435456");
   file.replace(frame + 5, 4, "\x3f\xff\x3f\xff");
-  EXPECT_EQ(complaint(file), "file is too short for 16383 x 16383 pixels");
+  EXPECT_EQ(complaint(file), "the file is too short for 16383 x 16383 pixels");
 }
 
-TEST(Jpeg, BytesAreTheValues) {
+TEST(Jpeg, BytesMatchFloatValues) {
   TestFolder folder;
   for (const int channels : {1, 3}) {
     Jpeg jpeg = waves(21, 13, channels);
@@ -155,7 +155,7 @@ TEST(Jpeg, BytesAreTheValues) {
   }
 }
 
-TEST(Jpeg, IsDecodedNoLargerThanNeeded) {
+TEST(Jpeg, DecodesNoLargerThanNeeded) {
   TestFolder folder;
   const auto shrunk_by = [&](int orientation, int min_width, int min_height) {
     Jpeg jpeg = waves(163, 80);
@@ -176,11 +176,11 @@ TEST(Jpeg, IsDecodedNoLargerThanNeeded) {
   EXPECT_EQ(shrunk_by(1, 21, 10), 8);
   EXPECT_EQ(shrunk_by(1, 1, 1), 8);
   EXPECT_EQ(shrunk_by(1, 1000, 1000), 1);
-  EXPECT_EQ(shrunk_by(6, 40, 82), 2);  // the minimum is the upright picture's
+  EXPECT_EQ(shrunk_by(6, 40, 82), 2);  // the minimum refers to the upright image
   EXPECT_EQ(shrunk_by(6, 82, 40), 1);
 }
 
-TEST(Jpeg, InfoIsWhatDecodingFinds) {
+TEST(Jpeg, InfoMatchesDecodedImage) {
   TestFolder folder;
   for (int orientation = 1; orientation <= 8; ++orientation) {
     for (const int channels : {1, 3}) {
@@ -199,14 +199,14 @@ TEST(Jpeg, InfoIsWhatDecodingFinds) {
   }
 }
 
-// Markers of 64 KiB, as colour profiles and previews fill them, before the picture's own.
+// Inserts markers of 64 KiB, as used by colour profiles and previews, before those of the image.
 std::string with_large_markers(const std::string& jpeg, int count) {
   std::string markers;
   for (int i = 0; i < count; ++i) markers += std::string("\xff\xe2\xff\xff", 4) + std::string(0xfffd, 'p');
   return jpeg.substr(0, 2) + markers + jpeg.substr(2);
 }
 
-TEST(Jpeg, InfoLooksBehindLargeMarkers) {
+TEST(Jpeg, InfoReadsPastLargeMarkers) {
   TestFolder folder;
   Jpeg jpeg = waves(20, 12);
   jpeg.app1 = exif(8, false);
@@ -218,7 +218,7 @@ TEST(Jpeg, InfoLooksBehindLargeMarkers) {
   }
 }
 
-TEST(Jpeg, InfoHasTheErrorsOfDecoding) {
+TEST(Jpeg, InfoReportsSameErrorsAsDecoding) {
   TestFolder folder;
   Jpeg cmyk{.width = 8, .height = 8, .color_space = JCS_CMYK, .channels = 4};
   cmyk.samples.resize(256);
@@ -227,15 +227,15 @@ TEST(Jpeg, InfoHasTheErrorsOfDecoding) {
   expect_flips_are_survived(folder, "a.jpg", waves(9, 9).encode(), 500, load_image_info);
 }
 
-TEST(Jpeg, ExtraBytesAroundAWholePictureAreFine) {
+TEST(Jpeg, AcceptsExtraBytes) {
   const std::string whole = waves(40, 24).encode();
   const std::vector<float> expected = load_bytes(whole).values;
   const std::string padding(7, '\0');
   const std::size_t tables = whole.find("\xff\xdb"), end = whole.size() - 2;
-  for (const std::size_t place : {tables, end}) {  // before a marker: cameras pad there
+  for (const std::size_t place : {tables, end}) {  // cameras pad before markers
     EXPECT_EQ(load_bytes(whole.substr(0, place) + padding + whole.substr(place)).values, expected);
   }
-  EXPECT_EQ(load_bytes(whole + "a film of the moment" + whole).values, expected);  // after the end: phones
+  EXPECT_EQ(load_bytes(whole + "a short video" + whole).values, expected);  // phones append videos
 }
 
 }  // namespace

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a picture was held: the value of the Exif tag, 1 (upright) to 8.
+// Exif orientations: the value of the tag, from 1 (upright) to 8.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
 
 namespace stipple {
 
-// Whether the upright picture is as wide as the stored one is high.
+// Returns whether turning the image upright swaps its width and height.
 inline bool swaps_axes(int orientation) { return orientation >= 5; }
 
-// The orientation that undoes one.
+// Returns the orientation that undoes the given one.
 inline int inverse_orientation(int orientation) {
   return orientation == 6 ? 8 : orientation == 8 ? 6 : orientation;
 }
 
-// The stored picture, an Image or a ByteImage, as the camera was held.
+// Turns a stored image, an Image or a ByteImage, upright.
 template <class Pixels>
 Pixels turned_upright(Pixels image, int orientation) {
   assert(1 <= orientation && orientation <= 8);

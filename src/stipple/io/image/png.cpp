@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PNG files through libpng.
 //
-// libpng reports errors by a callback that must not return. Ours leaves with longjmp, which runs no
-// destructors: the functions that call setjmp therefore hold nothing but references, and everything owned
-// lives in their caller.
+// libpng reports errors through a callback that must not return. The callback here uses longjmp, which runs
+// no destructors. Functions that call setjmp therefore hold only references; their callers own all objects.
 #include <fmt/format.h>
 #include <png.h>
 
@@ -20,9 +19,9 @@ namespace stipple {
 
 namespace {
 
-// What libpng's callbacks work on.
+// The state that the callbacks of libpng use.
 struct Stream {
-  std::span<const std::byte> input;  // what is still to be read
+  std::span<const std::byte> input;  // not yet read
   bool ended_early = false;
   std::vector<std::byte> output;
   char message[256]{};
@@ -34,12 +33,12 @@ struct Stream {
   png_longjmp(png, 1);
 }
 
-void ignore_warning(png_structp, png_const_charp) {}  // such as an unusual colour profile
+void ignore_warning(png_structp, png_const_charp) {}  // for example about an unusual colour profile
 
 void read_bytes(png_structp png, png_bytep to, std::size_t count) {
   Stream& stream = *static_cast<Stream*>(png_get_io_ptr(png));
   stream.ended_early = count > stream.input.size();
-  if (stream.ended_early) png_error(png, "file ends early");
+  if (stream.ended_early) png_error(png, "the file is truncated");
   std::memcpy(to, stream.input.data(), count);
   stream.input = stream.input.subspan(count);
 }
@@ -50,7 +49,8 @@ void write_bytes(png_structp png, png_bytep from, std::size_t count) {
   try {
     stream.output.insert(stream.output.end(), bytes, bytes + count);
     return;
-  } catch (const std::bad_alloc&) {  // an exception must not cross libpng; nor may longjmp leave a handler
+  } catch (const std::bad_alloc&) {
+    // Exceptions must not pass through libpng, and png_error(), a longjmp, must not leave a handler.
   }
   png_error(png, "out of memory");
 }
@@ -96,14 +96,14 @@ struct Writer {
 bool read_header(Reader& reader) {
   if (setjmp(png_jmpbuf(reader.png))) return false;
   png_set_read_fn(reader.png, &reader.stream, read_bytes);
-  png_set_user_limits(reader.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // check_pixel_count() says it better
-  // Also where libpng would pass over a damaged chunk, since that may be the palette's transparency.
+  png_set_user_limits(reader.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // check_pixel_count() is clearer
+  // By default libpng skips damaged ancillary chunks, but the transparency of a palette is stored in one.
   png_set_crc_action(reader.png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
   png_read_info(reader.png, reader.info);
   return true;
 }
 
-// Asks for 8 or 16 bits in our byte order, grey or RGB, with transparency as a channel.
+// Requests 8 or 16 bits in native byte order, grey or RGB, with transparency as a channel.
 bool choose_output(Reader& reader) {
   if (setjmp(png_jmpbuf(reader.png))) return false;
   png_set_expand(reader.png);
@@ -116,7 +116,7 @@ bool choose_output(Reader& reader) {
 bool read_pixels(Reader& reader, std::vector<png_bytep>& rows) {
   if (setjmp(png_jmpbuf(reader.png))) return false;
   png_read_image(reader.png, rows.data());
-  png_read_end(reader.png, reader.info);  // the rest is checked too: it may tell that the file was cut
+  png_read_end(reader.png, reader.info);  // also checks the rest, to detect a truncated file
   return true;
 }
 
@@ -135,10 +135,10 @@ bool write_pixels(Writer& writer, const ByteImage& image, std::vector<png_bytep>
   return true;
 }
 
-// Deflate shrinks 1032 : 1 at best, so that a header cannot make a tiny file huge in memory.
+// Prevents the header of a tiny file from causing a huge allocation: Deflate compresses by at most 1032 : 1.
 void check_file_size(std::uint64_t pixel_bytes, std::uint64_t file_bytes, const std::string& name) {
   if (pixel_bytes / 1032 <= file_bytes) return;
-  throw Error(fmt::format("{}: file is too short for its {} bytes of pixels", name, pixel_bytes));
+  throw Error(fmt::format("{}: the file is too short for its {} bytes of pixels", name, pixel_bytes));
 }
 
 std::vector<png_bytep> row_pointers(png_bytep first, std::size_t row_bytes, int height) {
@@ -158,7 +158,7 @@ int find_orientation(const Reader& reader) {
   return tiff_orientation(std::as_bytes(std::span(exif, size)));
 }
 
-// What the header says, checked; from here on pixels are as choose_output() asks for them.
+// Returns the contents of the header after checking them, and calls choose_output().
 ImageInfo take_info(Reader& reader, std::uint64_t file_bytes, const std::string& name) {
   const std::uint64_t width = png_get_image_width(reader.png, reader.info);
   const std::uint64_t height = png_get_image_height(reader.png, reader.info);
@@ -195,16 +195,16 @@ DecodedImage decode_png(std::span<const std::byte> file, const std::string& name
   image.bytes.resize(row_bytes * static_cast<std::size_t>(image.height_px));
   std::vector<png_bytep> rows = row_pointers(image.bytes.data(), row_bytes, image.height_px);
   require(reader, read_pixels(reader, rows), name);
-  if (find_orientation(reader) != image.info.orientation)  // whoever read the header alone does not know
+  if (find_orientation(reader) != image.info.orientation)  // load_image_info() cannot have seen it
     throw Error(fmt::format(
-        "{}: it is turned by an Exif orientation after its pixels; save it again, upright", name));
+        "{}: an Exif orientation stored after the pixels is not supported; save the image upright", name));
   return image;
 }
 
 std::vector<std::byte> encode_png(const ByteImage& image, const std::string& name) {
   assert(1 <= image.channel_count && image.channel_count <= 4);
   const std::size_t row_bytes = static_cast<std::size_t>(image.width_px) * image.channel_count;
-  // libpng takes pointers to what is not const, and only reads.
+  // libpng takes pointers to non-const rows but only reads them.
   std::vector<png_bytep> rows =
       row_pointers(const_cast<png_bytep>(image.values.data()), row_bytes, image.height_px);
   Writer writer;

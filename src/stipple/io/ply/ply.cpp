@@ -27,22 +27,22 @@ std::size_t find_vertex_element(const PlyHeader& header, const std::string& file
   const auto is_vertex = [](const PlyElement& element) { return element.name == "vertex"; };
   const auto count = std::count_if(header.elements.begin(), header.elements.end(), is_vertex);
   if (count == 0) throw Error(fmt::format("{}: there is no element 'vertex'", file_name));
-  if (count > 1) throw Error(fmt::format("{}: element 'vertex' is there twice", file_name));
+  if (count > 1) throw Error(fmt::format("{}: element 'vertex' is declared twice", file_name));
   const auto found = std::find_if(header.elements.begin(), header.elements.end(), is_vertex);
   return static_cast<std::size_t>(found - header.elements.begin());
 }
 
-// A count that is too small in the header would otherwise pass for a smaller scene.
+// Without this check, a file whose header declares too few vertices would load as a smaller model.
 void check_end(InputFile& file, const PlyHeader& header, std::size_t vertex_index) {
   const auto has_rows = [](const PlyElement& element) {
     return element.count > 0 && !element.properties.empty();
   };
   const auto after = header.elements.begin() + static_cast<std::ptrdiff_t>(vertex_index) + 1;
-  if (std::any_of(after, header.elements.end(), has_rows)) return;  // what follows is theirs
+  if (std::any_of(after, header.elements.end(), has_rows)) return;  // the remaining data belong to them
   const PlyElement& vertex = header.elements[vertex_index];
   if (another_ply_row_follows(file, vertex, header.format)) {
-    throw Error(
-        fmt::format("{}: there is more data than the header's {} vertices", file.name(), vertex.count));
+    throw Error(fmt::format("{}: the file has more data than the {} vertices that its header declares",
+                            file.name(), vertex.count));
   }
 }
 
@@ -72,7 +72,7 @@ std::string header_text(const Gaussians& gaussians) {
   return text + "end_header\n";
 }
 
-// Appends one vertex in the order of header_text().
+// Appends one vertex, with its properties in the order of header_text().
 void append_vertex(const Gaussians& gaussians, std::size_t gaussian, std::vector<float>& to) {
   const int sh_count = gaussians.sh_count();
   const Vec3f* sh = gaussians.sh.data() + gaussian * static_cast<std::size_t>(sh_count);
@@ -97,7 +97,8 @@ Gaussians load_ply(const std::filesystem::path& path) {
   const PlyColumns columns = find_ply_columns(vertex, file.name());
   for (std::size_t i = 0; i < vertex_index; ++i) skip_ply_rows(file, header.elements[i], header.format);
 
-  // Room for what the file can hold, whatever the header claims: reading fails before it runs out.
+  // The header may declare more vertices than the file can contain. Allocating only for those that fit is
+  // enough, because reading fails before it gets past them.
   const std::uint64_t fitting = file.remaining_bytes() / vertex.min_row_bytes(header.format);
   Gaussians gaussians =
       make_gaussians(static_cast<std::size_t>(std::min(vertex.count, fitting)), columns.sh_degree);
@@ -111,7 +112,7 @@ Gaussians load_ply(const std::filesystem::path& path) {
 }
 
 void save_ply(const Gaussians& gaussians, const std::filesystem::path& path) {
-  static_assert(std::endian::native == std::endian::little, "floats are written as they lie in memory");
+  static_assert(std::endian::native == std::endian::little, "floats are written in native byte order");
   assert(sizes_agree(gaussians));
   OutputFile file(path);
   file.write(header_text(gaussians));

@@ -14,14 +14,14 @@ namespace stipple {
 
 namespace {
 
-// 2DGS files describe flat discs and have no scale_2. A disc is a Gaussian that is thin along its third axis:
-// log(1e-7), thinner than anything a picture shows, and still squared without underflow in float.
-constexpr float kFlatLogScale = -16.118095651f;
+// 2DGS files describe flat discs and have no scale_2. A disc becomes a Gaussian that is very thin along its
+// third axis: a scale of 1e-7 is too thin to be visible, yet its square does not underflow in float.
+constexpr float kFlatLogScale = -16.118095651f;  // log(1e-7)
 constexpr int kThirdScaleSlot = kScaleSlot + 2;
 
 constexpr std::string_view kRestPrefix = "f_rest_";
 
-// The number in "f_rest_12".
+// Returns the number in a name such as "f_rest_12".
 std::optional<std::uint32_t> rest_index(std::string_view name) {
   if (!name.starts_with(kRestPrefix)) return std::nullopt;
   const char* end = name.data() + name.size();
@@ -37,10 +37,11 @@ int degree_from_rest_count(int count, const std::string& file_name) {
   }
   if (count == 72) {
     throw Error(
-        fmt::format("{}: spherical harmonics of degree 4 are not supported, only up to 3", file_name));
+        fmt::format("{}: spherical harmonics of degree 4 are not supported; the maximum is 3", file_name));
   }
   throw Error(
-      fmt::format("{}: {} properties f_rest_*; degrees 0 to 3 have 0, 9, 24 or 45", file_name, count));
+      fmt::format("{}: the number of f_rest_* properties must be 0, 9, 24 or 45 (degree 0 to 3), not {}",
+                  file_name, count));
 }
 
 int find_slot(std::string_view name, int per_channel) {
@@ -53,10 +54,10 @@ int find_slot(std::string_view name, int per_channel) {
 
 void require(std::string_view name, bool found, const std::string& file_name) {
   if (found) return;
-  throw Error(fmt::format(
-      "{}: property '{}' is missing; a 3D Gaussian splatting .ply is expected, whose vertices have "
-      "x y z f_dc_* f_rest_* opacity scale_* rot_*",
-      file_name, name));
+  throw Error(
+      fmt::format("{}: property '{}' is missing; the vertices of a 3D Gaussian splatting .ply have "
+                  "x y z f_dc_* f_rest_* opacity scale_* rot_*",
+                  file_name, name));
 }
 
 }  // namespace
@@ -74,7 +75,8 @@ PlyColumns find_ply_columns(const PlyElement& vertex, const std::string& file_na
     const int slot = find_slot(property.name, per_channel);
     columns.slot_from_property.push_back(slot);
     if (slot < 0) continue;
-    if (found[slot]) throw Error(fmt::format("{}: property '{}' is there twice", file_name, property.name));
+    if (found[slot])
+      throw Error(fmt::format("{}: property '{}' is declared twice", file_name, property.name));
     if (property.length_type) {
       throw Error(fmt::format("{}: property '{}' is a list, not a number", file_name, property.name));
     }

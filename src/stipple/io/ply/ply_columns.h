@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which property of a PLY vertex holds which number of a Gaussian.
+// Maps the properties of a PLY vertex to the parameters of a Gaussian.
 #include <array>
 #include <cstddef>
 #include <string>
@@ -12,8 +12,9 @@
 
 namespace stipple {
 
-// One Gaussian as a row of numbers. The first slots have these names in a file; from kRestSlot on come the
-// coefficients of degree 1 and up as [k - 1][rgb], which a file keeps channel by channel as f_rest_*.
+// A PlyRow holds the parameters of one Gaussian. Its first slots have these names in a file. The slots from
+// kRestSlot on hold the coefficients of degree 1 and above as [k - 1][rgb]; a file stores them as f_rest_*,
+// one channel after the other.
 inline constexpr std::array<std::string_view, 14> kPlySlotNames = {
     "x",       "y",       "z",                 //
     "f_dc_0",  "f_dc_1",  "f_dc_2",            //
@@ -32,18 +33,18 @@ using PlyRow = std::array<float, kMaxSlots>;
 
 struct PlyColumns {
   int sh_degree = 0;
-  std::vector<int> slot_from_property;  // -1: not ours
+  std::vector<int> slot_from_property;  // -1 for properties to skip
 };
 
-// The slot of f_rest_<index> in a file with so many coefficients per channel.
+// Returns the slot of f_rest_<index> in a file with `per_channel` f_rest_* coefficients per channel.
 inline int rest_slot(int index, int per_channel) {
   return kRestSlot + 3 * (index % per_channel) + index / per_channel;
 }
 
-// Finds our properties by their names, in any order. An Error names the first that is missing.
+// Finds the properties of a Gaussian by name, in any order. Throws an Error that names the first missing one.
 PlyColumns find_ply_columns(const PlyElement& vertex, const std::string& file_name);
 
-// A row before a vertex is read into it: what a file may leave out has its default.
+// Returns the row to read each vertex into, with defaults for the properties that a file may omit.
 PlyRow default_ply_row();
 
 void store_ply_row(const PlyRow& row, std::size_t gaussian, Gaussians& gaussians);

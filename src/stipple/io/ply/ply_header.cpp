@@ -12,7 +12,7 @@ namespace stipple {
 
 namespace {
 
-// Bounds the length of a line and the number of properties too. Degree 3 needs 1.5 kB.
+// Also limits the length of a line and the number of properties. A model of degree 3 needs 1.5 kB.
 constexpr std::size_t kMaxHeaderBytes = std::size_t{1} << 20;
 
 class HeaderReader {
@@ -52,7 +52,7 @@ PlyHeader HeaderReader::read() {
       fail(fmt::format("unknown keyword '{}'", printable(keyword)));
     }
   }
-  if (!has_format_) fail("the header ends without a format");
+  if (!has_format_) fail("the header has no format line");
   return std::move(header_);
 }
 
@@ -63,13 +63,13 @@ std::string_view HeaderReader::next_line() {
   if (line_number_ == 1 && (!line || *line != "ply")) {
     throw Error(fmt::format("{}: not a PLY file: its first line is not 'ply'", file_.name()));
   }
-  if (!line) fail(before > budget_bytes_ ? "the header is longer than 1 MiB" : "file ends early");
+  if (!line) fail(before > budget_bytes_ ? "the header is longer than 1 MiB" : "the file is truncated");
   budget_bytes_ -= static_cast<std::size_t>(before - file_.remaining_bytes());
   return *line;
 }
 
 void HeaderReader::read_format(std::string_view words) {
-  if (has_format_) fail("a second format");
+  if (has_format_) fail("the format is declared twice");
   has_format_ = true;
   const std::string_view format = take_word(words);
   if (format == "ascii") {
@@ -92,12 +92,12 @@ void HeaderReader::read_element(std::string_view words) {
   const std::string_view count = take_word(words);
   const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), element.count);
   const bool whole = error == std::errc() && end == count.data() + count.size();
-  if (!whole || !take_word(words).empty()) fail(fmt::format("'{}' is not a count", printable(count)));
+  if (!whole || !take_word(words).empty()) fail(fmt::format("'{}' is not a valid count", printable(count)));
   header_.elements.push_back(std::move(element));
 }
 
 void HeaderReader::read_property(std::string_view words) {
-  if (header_.elements.empty()) fail("a property before the first element");
+  if (header_.elements.empty()) fail("a property is declared before the first element");
   PlyProperty property{};
   std::string_view after_first = words;
   if (take_word(after_first) == "list") {
@@ -128,7 +128,7 @@ std::string HeaderReader::read_name(std::string_view words) const {
   const std::string_view name = take_word(words);
   if (name.empty()) fail("the property has no name");
   const std::string_view extra = take_word(words);
-  if (!extra.empty()) fail(fmt::format("'{}' after the property's name", printable(extra)));
+  if (!extra.empty()) fail(fmt::format("unexpected '{}' after the property name", printable(extra)));
   return std::string(name);
 }
 
@@ -154,7 +154,7 @@ std::size_t size_bytes(PlyType type) {
 }
 
 std::size_t PlyElement::min_row_bytes(PlyFormat format) const {
-  if (format == PlyFormat::kAscii) return 2 * properties.size();  // a digit and the white space after it
+  if (format == PlyFormat::kAscii) return 2 * properties.size();  // a digit and the following white space
   std::size_t bytes = 0;
   for (const PlyProperty& property : properties) {
     bytes += size_bytes(property.length_type.value_or(property.type));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The header of a PLY file: a list of elements, each a table with so many rows of these properties.
+// The header of a PLY file: a list of elements, each a table whose columns are properties.
 // Greg Turk, "The PLY Polygon File Format", 1994.
 #include <cstddef>
 #include <cstdint>
@@ -22,15 +22,15 @@ std::size_t size_bytes(PlyType type);
 struct PlyProperty {
   std::string name;
   PlyType type;                             // of the number, or of each entry of the list
-  std::optional<PlyType> length_type = {};  // of a list: each row holds a length and then so many entries
+  std::optional<PlyType> length_type = {};  // for lists, whose rows store a length and then the entries
 };
 
 struct PlyElement {
   std::string name;
-  std::uint64_t count = 0;  // as claimed: the file may be shorter
+  std::uint64_t count = 0;  // as declared; the file may be shorter
   std::vector<PlyProperty> properties;
 
-  // Each row takes at least so much of the file: exactly so much in a binary file without lists.
+  // Minimum size of a row in the file; the exact size if the file is binary and the element has no lists.
   std::size_t min_row_bytes(PlyFormat format) const;
 };
 
@@ -39,8 +39,8 @@ struct PlyHeader {
   std::vector<PlyElement> elements;
 };
 
-// Reads up to the first byte of data. Errors name the line: "garden.ply: line 7 of the header: unknown type
-// 'flot'".
+// Reads the header, up to the first byte of data. Errors name the line: "garden.ply: line 7 of the header:
+// unknown type 'flot'".
 PlyHeader read_ply_header(InputFile& file);
 
 }  // namespace stipple

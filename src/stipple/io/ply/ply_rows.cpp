@@ -16,9 +16,9 @@ namespace stipple {
 
 namespace {
 
-constexpr std::size_t kMaxLineBytes = std::size_t{16} << 20;  // far more than any real row of text
+constexpr std::size_t kMaxLineBytes = std::size_t{16} << 20;  // far more than any real row needs
 
-// Where in the file we are, for messages.
+// The current position in the file, for error messages.
 struct Place {
   const InputFile& file;
   const PlyElement& element;
@@ -67,8 +67,8 @@ std::int64_t load_length(const std::byte* from, PlyType type, bool swap) {
   }
 }
 
-// A binary row is a sequence of blocks: numbers at known offsets, then a list that moves what follows it.
-// Without lists a row is one block.
+// A binary row is a sequence of blocks. A block has numbers at fixed offsets and ends with a list, whose
+// length determines where the next block starts. A row without lists is a single block.
 struct Block {
   struct Field {
     std::size_t offset;
@@ -76,11 +76,11 @@ struct Block {
     PlyType type;
   };
   std::size_t bytes = 0;
-  std::vector<Field> fields;  // those that are ours
+  std::vector<Field> fields;  // those to be read; others are skipped
   const PlyProperty* list = nullptr;
 };
 
-// An empty slot_from_property stands for an element of which nothing is ours.
+// An empty slot_from_property means that all properties are skipped.
 std::vector<Block> find_blocks(const PlyElement& element, std::span<const int> slot_from_property) {
   std::vector<Block> blocks(1);
   for (std::size_t i = 0; i < element.properties.size(); ++i) {
@@ -101,12 +101,12 @@ std::vector<Block> find_blocks(const PlyElement& element, std::span<const int> s
 void skip_list(InputFile& file, const PlyProperty& list, bool swap, const Place& place) {
   const std::size_t length_bytes = size_bytes(*list.length_type);
   const std::span<const std::byte> bytes = file.take(length_bytes);
-  if (bytes.size() < length_bytes) place.fail("file ends early");
+  if (bytes.size() < length_bytes) place.fail("the file is truncated");
   const std::int64_t length = load_length(bytes.data(), *list.length_type, swap);
-  if (length < 0) place.fail(fmt::format("list '{}' has {} entries", printable(list.name), length));
-  // At most 2^32 entries of 8 bytes: no overflow.
+  if (length < 0) place.fail(fmt::format("list '{}' has a length of {}", printable(list.name), length));
+  // This cannot overflow: a list has fewer than 2^32 entries of at most 8 bytes.
   const std::uint64_t list_bytes = static_cast<std::uint64_t>(length) * size_bytes(list.type);
-  if (list_bytes > file.remaining_bytes()) place.fail("file ends early");
+  if (list_bytes > file.remaining_bytes()) place.fail("the file is truncated");
   file.skip(list_bytes);
 }
 
@@ -114,7 +114,7 @@ void read_binary_row(InputFile& file, const std::vector<Block>& blocks, bool swa
                      PlyRow& row) {
   for (const Block& block : blocks) {
     const std::span<const std::byte> bytes = file.take(block.bytes);
-    if (bytes.size() < block.bytes) place.fail("file ends early");
+    if (bytes.size() < block.bytes) place.fail("the file is truncated");
     for (const Block::Field& field : block.fields) {
       row[field.slot] = load_float(bytes.data() + field.offset, field.type, swap);
     }
@@ -126,14 +126,14 @@ bool needs_swap(PlyFormat format) {
   return (format == PlyFormat::kBinaryLittleEndian) != (std::endian::native == std::endian::little);
 }
 
-// The next line with something on it. It must have an end: else a number cut in two would pass for a shorter
-// one.
+// Returns the next line that is not blank. The line ending is required: without it, a number cut in two by
+// the end of the file would be read as a shorter one.
 std::string_view take_text_row(InputFile& file, const Place& place) {
   while (true) {
     const std::optional<std::string_view> line = file.take_line(kMaxLineBytes);
     if (!line) {
       place.fail(file.remaining_bytes() > kMaxLineBytes ? "the line is longer than 16 MiB"
-                                                        : "file ends early");
+                                                        : "the file is truncated");
     }
     std::string_view rest = *line;
     if (!take_word(rest).empty()) return *line;
@@ -163,7 +163,7 @@ void read_text_row(std::string_view line, std::span<const int> slot_from_propert
     if (!place.element.properties[i].length_type) continue;
     std::uint32_t length = 0;
     if (!parse_whole(word, length)) {
-      place.fail(fmt::format("'{}' is not the length of a list", printable(word)));
+      place.fail(fmt::format("'{}' is not a valid list length", printable(word)));
     }
     for (std::uint32_t entry = 0; entry < length; ++entry) take_value(line, place);
   }
@@ -190,12 +190,12 @@ void read_ply_rows(InputFile& file, const PlyElement& vertex, PlyFormat format,
 }
 
 void skip_ply_rows(InputFile& file, const PlyElement& element, PlyFormat format) {
-  if (element.properties.empty()) return;  // however many there are, they are nothing
+  if (element.properties.empty()) return;  // such rows take no space, however many are declared
   const std::vector<Block> blocks = find_blocks(element, {});
   Place place{file, element, 0};
   if (format != PlyFormat::kAscii && blocks.size() == 1) {
     place.row = file.remaining_bytes() / blocks[0].bytes;
-    if (place.row < element.count) place.fail("file ends early");
+    if (place.row < element.count) place.fail("the file is truncated");
     return file.skip(element.count * blocks[0].bytes);
   }
   PlyRow unused;

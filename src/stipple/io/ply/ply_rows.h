@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The rows of a PLY element, ascii or binary. Errors name the row: "garden.ply: vertex 1204: file ends
-// early".
+// Reads the rows of a PLY element, ascii or binary. Errors name the row: "garden.ply: vertex 1204: the file
+// is truncated".
 #include <functional>
 #include <span>
 
@@ -11,15 +11,15 @@
 
 namespace stipple {
 
-// Reads every vertex: its numbers go into the slots of `row` that the properties have (-1: none), and it to
-// store(index, row). What no property fills stays as it was.
+// Reads each vertex into `row` and calls store(index, row). slot_from_property gives the slot of each
+// property, or -1 to skip it. Slots without a property keep their initial values.
 void read_ply_rows(InputFile& file, const PlyElement& vertex, PlyFormat format,
                    std::span<const int> slot_from_property, PlyRow row,
                    const std::function<void(std::size_t, const PlyRow&)>& store);
 
 void skip_ply_rows(InputFile& file, const PlyElement& element, PlyFormat format);
 
-// Whether there is enough left in the file for one more row of this element.
+// Returns whether the rest of the file is long enough for another row of this element.
 bool another_ply_row_follows(InputFile& file, const PlyElement& element, PlyFormat format);
 
 }  // namespace stipple

@@ -13,7 +13,7 @@
 namespace stipple {
 namespace {
 
-// Any bits at all: denormals, infinities, NaNs of every kind.
+// Arbitrary bits: includes denormals, infinities and NaNs of every kind.
 Gaussians random_bits(std::size_t count, int sh_degree) {
   std::mt19937 random(11);
   Gaussians gaussians = make_gaussians(count, sh_degree);
@@ -31,7 +31,7 @@ Gaussians random_bits(std::size_t count, int sh_degree) {
 TEST(Ply, RoundTripIsExact) {
   TestFolder folder;
   for (int degree = 0; degree <= 3; ++degree) {
-    for (const std::size_t count : {0u, 1u, 100u, 5000u}) {  // 5000: more than is written at once
+    for (const std::size_t count : {0u, 1u, 100u, 5000u}) {  // 5000 takes more than one write
       const Gaussians gaussians = random_bits(count, degree);
       save_ply(gaussians, folder / "a.ply");
       const Gaussians back = load_ply(folder / "a.ply");
@@ -42,7 +42,7 @@ TEST(Ply, RoundTripIsExact) {
   }
 }
 
-TEST(Ply, WritesTheUsualFile) {
+TEST(Ply, WritesStandardLayout) {
   TestFolder folder;
   Gaussians gaussians = whole_number_gaussians(7, 3);
   save_ply(gaussians, folder / "a.ply");
@@ -83,7 +83,7 @@ TEST(Ply, FloatsAreExactInEveryFormat) {
   }
 }
 
-TEST(Ply, FindsPropertiesInAnyOrderAmongOthers) {
+TEST(Ply, FindsPropertiesInAnyOrder) {
   std::mt19937 random(9);
   const std::vector<std::string> types = {"float", "double", "short", "uchar", "int"};
   for (const std::string& format : kFormats) {
@@ -104,7 +104,7 @@ TEST(Ply, FindsPropertiesInAnyOrderAmongOthers) {
   }
 }
 
-TEST(Ply, PassesOverOtherElements) {
+TEST(Ply, SkipsOtherElements) {
   const Gaussians gaussians = whole_number_gaussians(4, 0);
   const std::vector<Column> columns = usual_columns(0, "float");
   const std::vector<Column> face = {{"list uchar int", "vertex_indices"}, {"double", "area"}};
@@ -119,15 +119,15 @@ TEST(Ply, PassesOverOtherElements) {
     const std::string vertices = rows(gaussians, columns, format);
     const std::string whole = header + before + vertices + rows(three, face, format);
     EXPECT_TRUE(same_bits(load_bytes(whole), gaussians)) << format;
-    // Cut in what comes before, the message names that.
-    EXPECT_EQ(complaint(header), "face 0: file ends early");
+    // If the file ends in an earlier element, the error names that element.
+    EXPECT_EQ(complaint(header), "face 0: the file is truncated");
     EXPECT_EQ(complaint(header + rows(three, face, format) + rows(three, camera, format).substr(0, 9)),
-              "camera 1: file ends early");
-    EXPECT_EQ(complaint(header + before), "vertex 0: file ends early");
+              "camera 1: the file is truncated");
+    EXPECT_EQ(complaint(header + before), "vertex 0: the file is truncated");
   }
 }
 
-TEST(Ply, ReadsCommentsAndWindowsLineEnds) {
+TEST(Ply, ReadsCommentsAndWindowsLineEndings) {
   const Gaussians gaussians = whole_number_gaussians(3, 1);
   for (const std::string& format : kFormats) {
     std::string header =
@@ -141,7 +141,7 @@ TEST(Ply, ReadsCommentsAndWindowsLineEnds) {
   }
 }
 
-TEST(Ply, ReadsAsciiAsPeopleWriteIt) {
+TEST(Ply, ReadsIrregularAscii) {
   std::string header = ply_file(make_gaussians(0, 0), usual_columns(0, "float", false), "ascii");
   header.replace(header.find("vertex 0"), 8, "vertex 2");
   const Gaussians gaussians =
@@ -163,17 +163,18 @@ TEST(Ply, ReadsAsciiAsPeopleWriteIt) {
   EXPECT_EQ(gaussians.rotation[1].w, std::numeric_limits<float>::infinity());
 }
 
-TEST(Ply, DoesNotDependOnTheLocale) {
+TEST(Ply, IgnoresLocale) {
   const char* const before = std::setlocale(LC_ALL, nullptr);
   const std::string saved = before ? before : "C";
-  if (!std::setlocale(LC_ALL, "de_DE.UTF-8")) GTEST_SKIP() << "no locale with a decimal comma here";
+  if (!std::setlocale(LC_ALL, "de_DE.UTF-8"))
+    GTEST_SKIP() << "the locale de_DE.UTF-8, which has a decimal comma, is not installed";
   Gaussians gaussians = whole_number_gaussians(1, 0);
   gaussians.mean[0].x = 0.25f;
   EXPECT_TRUE(same_bits(load_bytes(ply_file(gaussians, usual_columns(0, "float"), "ascii")), gaussians));
   std::setlocale(LC_ALL, saved.c_str());
 }
 
-TEST(Ply, ADiscIsAFlatGaussian) {
+TEST(Ply, ReadsDiscAsFlatGaussian) {
   std::vector<Column> columns = usual_columns(0, "float");
   columns.erase(
       std::find_if(columns.begin(), columns.end(), [](const Column& c) { return c.name == "scale_2"; }));

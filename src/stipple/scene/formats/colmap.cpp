@@ -28,14 +28,14 @@ bool has_part(const fs::path& folder, const char* part) {
   return is_file(folder / fmt::format("{}.bin", part)) || is_file(folder / fmt::format("{}.txt", part));
 }
 
-// A folder that has one of the two is meant as a model: that the other is missing is worth an error.
+// A folder with one of the two files is meant as a model; load_colmap() reports the other as missing.
 bool holds_model(const fs::path& folder) { return has_part(folder, "cameras") || has_part(folder, "images"); }
 
 bool all_finite(std::span<const double> values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
-// sparse/0, sparse/1, ...: whatever is in there, in the order of the names.
+// Adds sparse/0, sparse/1 and any other model in `folder`, in name order.
 void add_models_in(const fs::path& folder, std::vector<fs::path>& to) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -53,7 +53,8 @@ void ColmapBuilder::add_camera(std::uint32_t id, const ColmapLensModel& lens_mod
     model_.unusable_cameras.emplace(id, fmt::format("camera {}: {}", id, why));
   };
   if (!(1 <= width && width <= kMaxSidePx && 1 <= height && height <= kMaxSidePx))
-    return refuse(fmt::format("its size is {} x {} pixels", width, height));
+    return refuse(fmt::format("its size is {} x {}; both sides must be from 1 to {} pixels", width, height,
+                              kMaxSidePx));
   try {
     model_.lens_from_camera_id.emplace(
         id, make_colmap_lens(lens_model, static_cast<int>(width), static_cast<int>(height), parameters));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cameras.bin, images.bin and points3D.bin: little-endian numbers without gaps.
+// cameras.bin, images.bin and points3D.bin: little-endian numbers without padding.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 4096;
 
-// One of the three files: a count, then so many entries.
+// One of the three files: a count, followed by that many entries.
 class EntryReader {
  public:
   EntryReader(const fs::path& path, const char* entry, std::size_t min_entry_bytes)
@@ -27,8 +27,8 @@ class EntryReader {
     count_ = number<std::uint64_t>();
     if (count_ > file_.remaining_bytes() / min_entry_bytes)
       throw Error(
-          fmt::format("{}: it claims {} {}s, but there are bytes for {} at most; it is cut or no COLMAP "
-                      "file",
+          fmt::format("{}: the file claims {} {}s but is large enough for at most {}; it is truncated or "
+                      "not a COLMAP file",
                       file_.name(), count_, entry_, file_.remaining_bytes() / min_entry_bytes));
   }
 
@@ -50,13 +50,13 @@ class EntryReader {
     return values;
   }
 
-  std::string text() {  // up to a byte 0
+  std::string text() {  // zero-terminated
     std::string text;
     while (char c = number<char>()) {
       text.push_back(c);
       if (text.size() > kMaxNameBytes)
-        throw Error(fmt::format("{}: the name of {} {} has more than {} bytes; it is no COLMAP file", name(),
-                                entry_, index_, kMaxNameBytes));
+        throw Error(fmt::format("{}: the name of {} {} is longer than {} bytes; this is not a COLMAP file",
+                                name(), entry_, index_, kMaxNameBytes));
     }
     return text;
   }
@@ -68,14 +68,14 @@ class EntryReader {
 
  private:
   [[noreturn]] void fail_cut() const {
-    throw Error(index_ == 0 ? fmt::format("{}: the file ends early; copy or export it again", name())
-                            : fmt::format("{}: the file ends early, in {} {} of {}; copy or export it again",
+    throw Error(index_ == 0 ? fmt::format("{}: the file is truncated; copy or export it again", name())
+                            : fmt::format("{}: the file is truncated in {} {} of {}; copy or export it again",
                                           name(), entry_, index_, count_));
   }
 
   InputFile file_;
   const char* entry_;
-  std::uint64_t count_ = 0, index_ = 0;  // entries are counted from 1
+  std::uint64_t count_ = 0, index_ = 0;  // index_ counts from 1; 0 is the header
 };
 
 EntryReader open_images(const fs::path& folder) {
@@ -92,10 +92,10 @@ void read_cameras(const fs::path& folder, ColmapBuilder& builder) {
     const auto width = static_cast<double>(in.number<std::uint64_t>());
     const auto height = static_cast<double>(in.number<std::uint64_t>());
     const std::optional<ColmapLensModel> model = find_colmap_lens_model(model_id);
-    if (!model)  // how long its entry is, nobody knows
+    if (!model)  // the length of its entry is unknown
       throw Error(
-          fmt::format("{}: camera {} has the unknown model number {}; convert the model with a COLMAP "
-                      "that knows it",
+          fmt::format("{}: camera {} has the unknown camera model {}; undistort the images first, for "
+                      "example with \"colmap image_undistorter\"",
                       in.name(), id, model_id));
     parameters.resize(static_cast<std::size_t>(model->parameter_count));
     for (double& p : parameters) p = in.number<double>();
@@ -111,7 +111,7 @@ void read_images(const fs::path& folder, ColmapBuilder& builder) {
     const auto pose = in.doubles<7>();
     const auto camera_id = in.number<std::uint32_t>();
     const std::string name = in.text();
-    in.skip(in.number<std::uint64_t>(), 8 + 8 + 8);  // what it sees of the points
+    in.skip(in.number<std::uint64_t>(), 8 + 8 + 8);  // its 2D points
     builder.add_image(name, camera_id, pose);
   }
 }
@@ -119,7 +119,7 @@ void read_images(const fs::path& folder, ColmapBuilder& builder) {
 void read_points(const fs::path& folder, ColmapBuilder& builder) {
   const fs::path path = folder / "points3D.bin";
   std::error_code error;
-  if (!fs::exists(path, error) && !error) return;  // one that cannot be reached is an Error below
+  if (!fs::exists(path, error) && !error) return;  // an unreadable file throws below
   EntryReader in(path, "point", 8 + 3 * 8 + 3 + 8 + 8);
   for (std::uint64_t i = 0; i < in.count(); ++i) {
     in.next_entry();
@@ -127,8 +127,8 @@ void read_points(const fs::path& folder, ColmapBuilder& builder) {
     const auto position = in.doubles<3>();
     std::array<double, 3> color;
     for (double& c : color) c = in.number<std::uint8_t>();
-    in.number<double>();                         // its error
-    in.skip(in.number<std::uint64_t>(), 4 + 4);  // who sees it
+    in.number<double>();                         // reprojection error
+    in.skip(in.number<std::uint64_t>(), 4 + 4);  // track
     builder.add_point(fmt::format("point {}", id), position, color);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Puts a COLMAP model together from what either reader finds, and leaves out what makes no sense.
+// Builds a COLMAP model from the entries that the binary and text readers find, and leaves out invalid ones.
 #include <array>
 #include <set>
 #include <span>

@@ -14,19 +14,19 @@ namespace stipple {
 
 namespace {
 
-// What a parameter says; kF is both focal lengths.
+// The meaning of a parameter; kF is both focal lengths.
 enum Parameter { kF, kFx, kFy, kCx, kCy, kP1, kP2, kK1, kK2, kK3, kK4, kK5, kK6 };
 
 struct ModelRow {
   ColmapLensModel model;
   Lens::Kind kind = Lens::Kind::kPerspective;
-  std::array<Parameter, 12> order{};  // the first parameter_count of them count
+  std::array<Parameter, 12> order{};  // only the first parameter_count are used
 };
 
 constexpr Lens::Kind kPerspective = Lens::Kind::kPerspective, kFisheye = Lens::Kind::kFisheye;
 
 constexpr ModelRow kModels[] = {
-    // COLMAP's number is the place in this list.
+    // A model's index in this list is its number in COLMAP.
     {{"SIMPLE_PINHOLE", 3, true}, kPerspective, {kF, kCx, kCy}},
     {{"PINHOLE", 4, true}, kPerspective, {kFx, kFy, kCx, kCy}},
     {{"SIMPLE_RADIAL", 4, true}, kPerspective, {kF, kCx, kCy, kK1}},
@@ -66,7 +66,7 @@ void check(const Lens& lens, std::span<const double> parameters) {
   const bool finite =
       std::all_of(parameters.begin(), parameters.end(), [](double p) { return std::isfinite(p); });
   if (finite && lens.focal_px.x > 0 && lens.focal_px.y > 0) return;
-  throw Error(fmt::format("camera model {} needs positive focal lengths and finite parameters, not {}",
+  throw Error(fmt::format("camera model {} needs positive focal lengths and finite parameters, but has {}",
                           lens.model, fmt::join(parameters, " ")));
 }
 

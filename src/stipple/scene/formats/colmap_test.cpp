@@ -33,7 +33,7 @@ std::size_t dropped_count(const ColmapModel& m) {
 
 class ColmapFormats : public testing::TestWithParam<ColmapFormat> {};
 
-TEST_P(ColmapFormats, WhatIsSavedIsLoaded) {
+TEST_P(ColmapFormats, RoundTrips) {
   TestFolder folder;
   std::vector<PosedImage> images = test_images();
   images[3].lens.radial[0] = -0.1;  // OPENCV
@@ -56,8 +56,8 @@ TEST_P(ColmapFormats, WhatIsSavedIsLoaded) {
   EXPECT_EQ(colmap_format(folder.path()), GetParam());
 }
 
-// Any rotation, also those whose quaternion has a zero somewhere.
-TEST_P(ColmapFormats, RotationsSurvive) {
+// Including rotations whose quaternion has zeros.
+TEST_P(ColmapFormats, RoundTripsAnyRotation) {
   TestFolder folder;
   std::vector<PosedImage> images;
   Random random(7);
@@ -74,9 +74,8 @@ TEST_P(ColmapFormats, RotationsSurvive) {
     expect_same_pose(model.images[i].camera_from_world, images[i].camera_from_world, 1e-6f);
 }
 
-// At every length a file can be cut to there is an error, or something is counted, or (where the cut is after
-// the last thing that matters) nothing is different.
-TEST_P(ColmapFormats, CutFilesAreNoticed) {
+// Every truncation throws an Error, is counted, or (if only irrelevant bytes are lost) changes nothing.
+TEST_P(ColmapFormats, NoticesTruncatedFiles) {
   const bool binary = GetParam() == ColmapFormat::kBinary;
   const std::string extension = binary ? ".bin" : ".txt";
   TestFolder folder;
@@ -89,18 +88,18 @@ TEST_P(ColmapFormats, CutFilesAreNoticed) {
       const std::string error = error_of([&] { model = load_colmap(folder.path()); });
       const bool is_whole =
           model.images.size() == 2 && model.points.size() == 3 && model.lens_from_camera_id.size() == 1;
-      // A text without its head and without entries is an empty list, which load_scene() has a word for.
+      // A text file without header and entries is an empty list, which load_scene() reports.
       const bool is_empty =
           model.images.empty() || model.points.size() == 0 || model.lens_from_camera_id.empty();
       EXPECT_TRUE(!error.empty() || dropped_count(model) > 0 || (!binary && (is_whole || is_empty)))
-          << part << " cut to " << length;
+          << part << " truncated to " << length << " bytes";
       EXPECT_EQ(error.find('\n'), std::string::npos);
     }
     folder.write(part + extension, whole);
   }
 }
 
-TEST_P(ColmapFormats, RandomBytesAreSurvived) {
+TEST_P(ColmapFormats, SurvivesRandomBytes) {
   const std::string extension = GetParam() == ColmapFormat::kBinary ? ".bin" : ".txt";
   TestFolder folder;
   save_colmap(test_images(3), test_points(5), GetParam(), folder.path());
@@ -116,43 +115,45 @@ INSTANTIATE_TEST_SUITE_P(Scene, ColmapFormats, testing::Values(ColmapFormat::kBi
                            return format.param == ColmapFormat::kBinary ? "binary" : "text";
                          });
 
-TEST(ColmapBinary, ErrorsNameThePlace) {
+TEST(ColmapBinary, ErrorsNameFileAndEntry) {
   TestFolder folder;
   save_colmap(test_images(2), test_points(3), ColmapFormat::kBinary, folder.path());
   const std::string images = read_file(folder / "images.bin"), cameras = read_file(folder / "cameras.bin");
   const std::string at = folder.path().string();
   const auto error = [&] { return error_of([&] { load_colmap(folder.path()); }); };
   folder.write("images.bin", images.substr(0, images.size() - 1));
-  EXPECT_EQ(error(), at + "/images.bin: the file ends early, in image 2 of 2; copy or export it again");
+  EXPECT_EQ(error(), at + "/images.bin: the file is truncated in image 2 of 2; copy or export it again");
   folder.write("images.bin", std::string("\0\0\x64\xa7\xb3\xb6\xe0\x0d", 8) + images.substr(8));  // 10^18
-  EXPECT_EQ(error(), at + "/images.bin: it claims 1000000000000000000 images, but there are bytes for " +
-                         std::to_string((images.size() - 8) / 73) + " at most; it is cut or no COLMAP file");
+  EXPECT_EQ(error(),
+            at + "/images.bin: the file claims 1000000000000000000 images but is large enough for at most " +
+                std::to_string((images.size() - 8) / 73) + "; it is truncated or not a COLMAP file");
   folder.write("images.bin", images);
   std::string other = cameras;
   other[12] = 99;
   folder.write("cameras.bin", other);
-  EXPECT_EQ(error(),
-            at + "/cameras.bin: camera 1 has the unknown model number 99; convert the model with a COLMAP "
-                 "that knows it");
+  EXPECT_EQ(
+      error(),
+      at + "/cameras.bin: camera 1 has the unknown camera model 99; undistort the images first, for example "
+           "with \"colmap image_undistorter\"");
   folder.write("cameras.bin", "");
-  EXPECT_EQ(error(), at + "/cameras.bin: the file ends early; copy or export it again");
+  EXPECT_EQ(error(), at + "/cameras.bin: the file is truncated; copy or export it again");
   fs::remove(folder / "cameras.bin");
   EXPECT_EQ(error(), at + ": there is no cameras.bin or cameras.txt; export the whole model again");
 }
 
-TEST(ColmapBinary, HugeTracksAreRefused) {
+TEST(ColmapBinary, RejectsOversizedTracks) {
   TestFolder folder;
   save_colmap(test_images(2), test_points(3), ColmapFormat::kBinary, folder.path());
   std::string points = read_file(folder / "points3D.bin");
   for (std::size_t i = points.size() - 8; i < points.size(); ++i) points[i] = '\xff';
   folder.write("points3D.bin", points);
-  EXPECT_EQ(
-      error_of([&] { load_colmap(folder.path()); }),
-      (folder / "points3D.bin").string() + ": the file ends early, in point 3 of 3; copy or export it again");
+  EXPECT_EQ(error_of([&] { load_colmap(folder.path()); }),
+            (folder / "points3D.bin").string() +
+                ": the file is truncated in point 3 of 3; copy or export it again");
 }
 
-// As exporters of other programs write it.
-TEST(ColmapText, IsReadAsItReallyIs) {
+// Text as other programs export it.
+TEST(ColmapText, ToleratesOtherExporters) {
   TestFolder folder;
   folder.write("cameras.txt",
                "# Camera list\n\n1 PINHOLE 640 480 500 501.5 320 240\r\n"
@@ -171,10 +172,10 @@ TEST(ColmapText, IsReadAsItReallyIs) {
                "4 -nan(ind) 0 0 0 0 0 0 1 nan.jpg\n"
                "\n"
                "5 1 0 0 0 inf 0 0 1 inf.jpg\n"
-               "1 2 3 4 5 6 7 8 9 10 11 12\n"  // points that could pass for an image but for the name
+               "1 2 3 4 5 6 7 8 9 10 11 12\n"  // points that could pass for an image except for the name
                "6 1 0 0 zero 0 0 0 1 word.jpg\n"
                "\n"
-               "7 1 0 0 0 0 0 0 1 c.jpg\n"  // a name twice
+               "7 1 0 0 0 0 0 0 1 c.jpg\n"  // a duplicate name
                "\n"
                "8 0 0 0 0 0 0 0 1 norotation.jpg\n"
                "\n"
@@ -191,9 +192,10 @@ TEST(ColmapText, IsReadAsItReallyIs) {
       "image_undistorter\"");
   EXPECT_EQ(
       m.unusable_cameras.at(4),
-      "camera 4: camera model NONSENSE is not known; undistort the images first, for example with \"colmap "
+      "camera 4: camera model NONSENSE is unknown; undistort the images first, for example with \"colmap "
       "image_undistorter\"");
-  EXPECT_EQ(m.unusable_cameras.at(5), "camera 5: its size is 0 x 480 pixels");
+  EXPECT_EQ(m.unusable_cameras.at(5),
+            "camera 5: its size is 0 x 480; both sides must be from 1 to 65536 pixels");
   std::vector<std::string> names;
   for (const ColmapImage& image : m.images) names.push_back(image.name);
   EXPECT_EQ(names, (std::vector<std::string>{"a b.jpg", "no points.jpg", "c.jpg", "nocamera.jpg"}));
@@ -208,7 +210,7 @@ TEST(ColmapText, IsReadAsItReallyIs) {
   EXPECT_EQ(m.points.color[1], (std::array<std::uint8_t, 3>{255, 0, 7}));
 }
 
-TEST(Colmap, ModelsAreFoundWherePeopleKeepThem) {
+TEST(Colmap, FindsModelsInCommonFolders) {
   for (const char* place :
        {"sparse/0", "sparse/1", "sparse", "", "colmap/sparse/0", "colmap/sparse", "colmap"}) {
     TestFolder folder;
@@ -223,7 +225,7 @@ TEST(Colmap, ModelsAreFoundWherePeopleKeepThem) {
   EXPECT_TRUE(find_colmap_models(empty / "nowhere").empty());
 }
 
-TEST(Colmap, RigsAndFramesArePassedOver) {
+TEST(Colmap, IgnoresRigsAndFrames) {
   TestFolder folder;
   save_colmap(test_images(2), test_points(3), ColmapFormat::kBinary, folder.path());
   folder.write("rigs.bin", "anything");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cameras.txt, images.txt and points3D.txt, as real exporters write them: with blank second lines or without
-// any, with names that have spaces, with "-nan(ind)" for a number. A line that makes no sense is left out and
-// counted.
+// cameras.txt, images.txt and points3D.txt, as real exporters write them: with a blank second line per image
+// or none, with spaces in names, with "-nan(ind)" for a number. Malformed lines are left out and counted.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -21,16 +20,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMaxLineBytes = std::size_t{256} << 20;  // an image's second line lists all it sees
+constexpr std::size_t kMaxLineBytes = std::size_t{256} << 20;  // an image's second line lists its points
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // editors on Windows put it before UTF-8
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // added to UTF-8 by editors on Windows
 
-// The lines of one of the files, without comments. "# Number of images: 4" in the head is remembered.
+// Reads the lines of a file, without comments. The count in "# Number of images: 4" is kept.
 class LineReader {
  public:
   explicit LineReader(const fs::path& path) : file_(path), short_name_(path.filename().string()) {}
 
-  // The next line that is no comment; it stays valid until the next call. None at the end.
+  // The next line that is not a comment, valid until the next call; none at the end of the file.
   std::optional<std::string_view> next() {
     while (true) {
       if (held_) {
@@ -42,7 +41,7 @@ class LineReader {
       note_claim();
     }
   }
-  void hold() { held_ = true; }  // next() gives the same line again
+  void hold() { held_ = true; }  // next() returns the same line again
 
   std::string place() const { return fmt::format("{} line {}", short_name_, number_); }
   const std::string& name() const { return file_.name(); }
@@ -55,8 +54,8 @@ class LineReader {
     if (file_.remaining_bytes() == 0) return false;
     const std::optional<std::string_view> line = file_.take_line(kMaxLineBytes);
     if (!line && file_.remaining_bytes() > kMaxLineBytes)
-      throw Error(fmt::format("{}: line {} has more than {} MiB; it is no text", name(), number_ + 1,
-                              kMaxLineBytes >> 20));
+      throw Error(fmt::format("{}: line {} is longer than {} MiB; this is not a text file", name(),
+                              number_ + 1, kMaxLineBytes >> 20));
     last_line_has_end_ = line.has_value();
     line_ = line ? *line : as_text(file_.take_rest());
     if (++number_ == 1 && line_.starts_with(kByteOrderMark)) line_.remove_prefix(kByteOrderMark.size());
@@ -87,7 +86,7 @@ class LineReader {
 
 bool is_blank(std::string_view line) { return take_word(line).empty(); }
 
-// The next word as a number; what is not finite counts as one: the builder drops what has it.
+// Parses the next word as a number. It may be NaN or infinite; ColmapBuilder rejects such entries.
 bool take_number(std::string_view& line, double& value) { return parse_number(take_word(line), value); }
 
 template <std::size_t kCount>
@@ -114,7 +113,7 @@ struct ImageLine {
   std::string name;
 };
 
-// IMAGE_ID QW QX QY QZ TX TY TZ CAMERA_ID NAME; the name is the rest, since some have spaces.
+// IMAGE_ID QW QX QY QZ TX TY TZ CAMERA_ID NAME; the name is the rest of the line, because it may have spaces.
 std::optional<ImageLine> parse_image_line(std::string_view line) {
   ImageLine image;
   std::uint64_t id = 0;
@@ -125,8 +124,8 @@ std::optional<ImageLine> parse_image_line(std::string_view line) {
   return image;
 }
 
-// Whether a line where the points of an image are due is another image: some exporters leave them out. A list
-// of points has nothing but numbers.
+// Whether a line that should list the points of an image is the next image instead: some exporters omit the
+// list. A list of points consists of numbers only.
 bool is_another_image(std::string_view line) {
   const std::optional<ImageLine> image = parse_image_line(line);
   double unused = 0;
@@ -137,9 +136,9 @@ bool is_another_image(std::string_view line) {
 void note_end(const LineReader& in, std::uint64_t found, ColmapModel& model) {
   if (in.claimed_count() && *in.claimed_count() > found)
     model.short_files.add(
-        fmt::format("{} says it has {} entries, and has {}", in.short_name(), *in.claimed_count(), found));
+        fmt::format("{} ({} entries expected, {} found)", in.short_name(), *in.claimed_count(), found));
   else if (!in.last_line_has_end())
-    model.short_files.add(fmt::format("{} has no line end after its last line", in.short_name()));
+    model.short_files.add(fmt::format("{} (no newline at the end)", in.short_name()));
 }
 
 void read_cameras(const fs::path& folder, ColmapBuilder& builder, ColmapModel& model) {
@@ -157,7 +156,7 @@ void read_cameras(const fs::path& folder, ColmapBuilder& builder, ColmapModel& m
     if (has_id && !name.empty() && !lens_model) {
       model.unusable_cameras.emplace(
           id,
-          fmt::format("camera {}: camera model {} is not known; undistort the images first, for example with "
+          fmt::format("camera {}: camera model {} is unknown; undistort the images first, for example with "
                       "\"colmap image_undistorter\"",
                       id, printable(name)));
       continue;
@@ -191,8 +190,7 @@ void read_images(const fs::path& folder, ColmapBuilder& builder, ColmapModel& mo
 
 void read_points(const fs::path& folder, ColmapBuilder& builder, ColmapModel& model) {
   std::error_code error;
-  if (!fs::exists(folder / "points3D.txt", error) && !error)
-    return;  // one that cannot be reached is an Error below
+  if (!fs::exists(folder / "points3D.txt", error) && !error) return;  // an unreadable file throws below
   LineReader in(folder / "points3D.txt");
   std::uint64_t found = 0;
   while (std::optional<std::string_view> next = in.next()) {

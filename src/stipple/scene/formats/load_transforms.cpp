@@ -22,7 +22,7 @@ using nlohmann::json;
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 30;
 constexpr double kRotationTolerance = 1e-2;  // exporters print few digits
 
-// How many characters at the start spell a number that is none: "NaN", "-Infinity", "-nan(ind)"; else 0.
+// Length of a value such as "NaN", "-Infinity" or "-nan(ind)" at the start of `text`; 0 if there is none.
 std::size_t length_of_nan(std::string_view text) {
   constexpr std::size_t kLongest = 9;
   std::size_t length = text.starts_with('-') ? 1 : 0;
@@ -35,7 +35,7 @@ std::size_t length_of_nan(std::string_view text) {
   return text.substr(length).starts_with(suffix) ? length + suffix.size() : length;
 }
 
-// Python writes NaN and Infinity, printf nan and inf, and none of them is JSON: null takes their place.
+// JSON has neither NaN and Infinity, which Python writes, nor nan and inf from printf; null replaces them.
 std::string with_null_for_nan(std::string_view text) {
   std::string result;
   bool in_string = false;
@@ -46,7 +46,7 @@ std::string with_null_for_nan(std::string_view text) {
       continue;
     }
     if (text[i] == '"') in_string = !in_string;
-    const std::size_t count = in_string && text[i] == '\\' ? 2 : 1;  // an escaped quote ends nothing
+    const std::size_t count = in_string && text[i] == '\\' ? 2 : 1;  // skips over an escaped quote
     result += text.substr(i, count);
     i += count;
   }
@@ -56,14 +56,15 @@ std::string with_null_for_nan(std::string_view text) {
 json load_json(const fs::path& path) {
   InputFile file(path);
   if (file.remaining_bytes() > kMaxFileBytes)
-    throw Error(fmt::format("{}: it is larger than 1 GiB; it is no transforms.json", file.name()));
+    throw Error(fmt::format("{}: the file is larger than 1 GiB; this is not a transforms.json", file.name()));
   const std::span<const std::byte> bytes = file.take_rest();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   json parsed = json::parse(text, nullptr, false, true);
   if (parsed.is_discarded()) parsed = json::parse(with_null_for_nan(text), nullptr, false, true);
   if (parsed.is_discarded())
-    throw Error(fmt::format("{}: it is not valid JSON; it may be cut, export it again", file.name()));
-  if (!parsed.is_object()) throw Error(fmt::format("{}: a JSON object is expected", file.name()));
+    throw Error(
+        fmt::format("{}: the file is not valid JSON; it may be truncated, so export it again", file.name()));
+  if (!parsed.is_object()) throw Error(fmt::format("{}: the file must hold a JSON object", file.name()));
   return parsed;
 }
 
@@ -93,7 +94,7 @@ void refuse(const std::string& model, PartialLens& lens) {
       fmt::format("camera model {} is not supported; undistort the images first", printable(model));
 }
 
-// Names that others use for what COLMAP calls PINHOLE, OPENCV and OPENCV_FISHEYE.
+// Reads the camera model, which other programs may call by other names than COLMAP.
 void read_model(const json& object, PartialLens& lens) {
   const std::string model = text(object, "camera_model");
   if (!model.empty()) {
@@ -123,7 +124,7 @@ void read_distortion(const json& object, Lens& lens) {
     if ((*list)[i].is_number()) *to[i] = (*list)[i].get<double>();
 }
 
-// What `object` says, over what `lens` had before: a frame's fields go before the file's.
+// Overwrites fields of `lens` with those of `object`: a frame's fields take precedence over the file's.
 void read_lens(const json& object, PartialLens& lens) {
   const auto read = [&](const char* field, std::optional<double>& to) {
     if (const auto value = number(object, field)) to = value;
@@ -136,7 +137,7 @@ void read_lens(const json& object, PartialLens& lens) {
   read("cy", lens.center_y_px);
   read("camera_angle_x", lens.field_of_view_x_rad);
   read("camera_angle_y", lens.field_of_view_y_rad);
-  if (const auto fov = radians(number(object, "x_fov"))) {  // goes before a focal length
+  if (const auto fov = radians(number(object, "x_fov"))) {  // takes precedence over a focal length
     lens.field_of_view_x_rad = fov;
     lens.focal_x_px.reset();
   }
@@ -158,24 +159,24 @@ std::optional<Rows> read_matrix(const json& frame) {
     const json& row = (*found)[r];
     if (!row.is_array() || row.size() != 4) return {};
     for (std::size_t c = 0; c < 4; ++c) {
-      // null stands for NaN, as does a word.
+      // null and strings stand for NaN.
       rows[r][c] = row[c].is_number() ? row[c].get<double>() : std::nan("");
     }
   }
   return rows;
 }
 
-// camera_from_world of a world_from_camera with OpenGL's axes; none when that is no rigid transform.
+// Converts a world_from_camera matrix with OpenGL's axes to camera_from_world; none if it is not rigid.
 std::optional<RigidTransform> invert(const Rows& m) {
-  Vec3<double> axis[3];  // of the camera, in the world: x right, y down, z forward
+  Vec3<double> axis[3];  // the camera's axes in the world: x right, y down, z forward
   for (int c = 0; c < 3; ++c) axis[c] = Vec3<double>(m[0][c], m[1][c], m[2][c]) * (c == 0 ? 1.0 : -1.0);
   const double scale = std::sqrt(dot(axis[0], axis[0]));
   if (!(scale > 1e-9) || !std::isfinite(scale)) return {};
-  for (Vec3<double>& a : axis) a = a * (1 / scale);  // some scale the scene by scaling the rotation
+  for (Vec3<double>& a : axis) a = a * (1 / scale);  // some exporters scale the scene this way
   for (int i = 0; i < 3; ++i)
     for (int k = i; k < 3; ++k)
       if (!(std::abs(dot(axis[i], axis[k]) - (i == k ? 1 : 0)) < kRotationTolerance)) return {};
-  if (!(dot(cross(axis[0], axis[1]), axis[2]) > 0)) return {};  // a mirror image
+  if (!(dot(cross(axis[0], axis[1]), axis[2]) > 0)) return {};  // a reflection
   const Vec3<double> center(m[0][3], m[1][3], m[2][3]);
   RigidTransform t;
   for (int row = 0; row < 3; ++row) {
@@ -200,7 +201,7 @@ void read_frames(const fs::path& path, std::optional<bool> is_test, Transforms& 
   const json file = load_json(path);
   const auto frames = file.find("frames");
   if (frames == file.end() || !frames->is_array())
-    throw Error(fmt::format("{}: there is no list \"frames\"; it is no transforms.json", path.string()));
+    throw Error(fmt::format("{}: there is no \"frames\" list; this is not a transforms.json", path.string()));
   PartialLens common;
   read_lens(file, common);
   if (out.points_path.empty()) out.points_path = text(file, "ply_file_path");
@@ -247,14 +248,14 @@ Transforms load_transforms(const fs::path& path) {
     read_frames(path, {}, out);
     return out;
   }
-  for (const char* other : {"transforms_test.json", "transforms_val.json"}) {  // one of them: test goes first
+  for (const char* other : {"transforms_test.json", "transforms_val.json"}) {  // the first that exists
     if (!is_file(path.parent_path() / other)) continue;
     read_frames(path, false, out);
     read_frames(path.parent_path() / other, true, out);
     out.format += fmt::format(" and {}", other);
     return out;
   }
-  read_frames(path, {}, out);  // on its own it names no test views
+  read_frames(path, {}, out);  // the file alone does not name test views
   return out;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenes of transforms.json; load_scene_test.cpp has COLMAP's, and what all have in common.
+// Scenes with a transforms.json. load_scene_test.cpp covers COLMAP and what all formats have in common.
 #include "tests/helpers/test_scene.h"
 
 namespace stipple {
@@ -7,7 +7,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(LoadTransformsScene, EachDialect) {
+TEST(LoadTransformsScene, LoadsNerfSynthetic) {
   TestFolder folder;
   for (const char* name : {"a", "b", "c"}) save_test_picture(folder / fmt::format("train/{}.png", name));
   save_test_picture(folder / "test/d.png");
@@ -26,27 +26,28 @@ TEST(LoadTransformsScene, EachDialect) {
   EXPECT_TRUE(scene.has_random_points);
 }
 
-TEST(LoadTransformsScene, ANameThatNoFileCanHaveIsAMissingMask) {
+TEST(LoadTransformsScene, TreatsImpossibleMaskNameAsMissing) {
   TestFolder folder;
   for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
   save_transforms(test_images(), test_points(), folder.path());
   const std::string name(300, 'm');
   replace_in(folder / "transforms.json", "\"file_path\"", "\"mask_path\": \"" + name + "\", \"file_path\"");
-  EXPECT_EQ(problems_of(folder), "1 image whose mask is not there, such as images/00.png (" + name +
-                                     ")\nThey are used without; every pixel of them counts.\n");
+  EXPECT_EQ(problems_of(folder), "1 photo whose mask is missing: images/00.png (" + name +
+                                     ")\nThey are used without a mask, so all of their pixels count.\n");
 }
 
-TEST(LoadTransformsScene, ACameraThatNoLensHas) {
+TEST(LoadTransformsScene, ReportsUnusableCamera) {
   TestFolder folder;
   for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
   save_transforms(test_images(), test_points(), folder.path());
   replace_in(folder / "transforms.json", "\"file_path\"", "\"fl_x\": 1e-300, \"file_path\"");
-  EXPECT_EQ(problems_of(folder),
-            "1 image cannot be used: images/00.png: its focal length is 1e-300 x 31.25 pixels\n"
-            "They are left out; correct their cameras.\n");
+  EXPECT_EQ(
+      problems_of(folder),
+      "1 photo with an unusable camera: images/00.png: the focal length of 1e-300 x 31.25 pixels is invalid\n"
+      "They are left out; correct their cameras.\n");
 }
 
-TEST(LoadTransformsScene, AFrameThatIsThereTwice) {
+TEST(LoadTransformsScene, ReportsDuplicateFrame) {
   TestFolder folder;
   std::vector<PosedImage> images = test_images();
   for (const PosedImage& image : images) save_test_picture(folder / "images" / image.name);
@@ -54,10 +55,10 @@ TEST(LoadTransformsScene, AFrameThatIsThereTwice) {
   save_transforms(images, test_points(), folder.path());
   EXPECT_EQ(load_scene(folder.path()).views.size(), 12u);
   EXPECT_EQ(problems_of(folder),
-            "1 image whose name was there before, such as images/04.png\nOnly the first of each is used.\n");
+            "1 image with a duplicate name: images/04.png\nOnly the first image of each name is used.\n");
 }
 
-TEST(LoadTransformsScene, AListOfNamesBesideTransformsIsNoModel) {
+TEST(LoadTransformsScene, IgnoresListOfNamesBesideTransforms) {
   TestFolder folder;
   for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
   save_transforms(test_images(), test_points(), folder.path());
@@ -65,7 +66,7 @@ TEST(LoadTransformsScene, AListOfNamesBesideTransformsIsNoModel) {
   EXPECT_EQ(load_scene(folder.path()).format, "transforms.json");
 }
 
-TEST(LoadTransformsScene, NerfstudioWithPointsAndMasks) {
+TEST(LoadTransformsScene, LoadsNerfstudioPointsAndMasks) {
   TestFolder folder;
   for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
   save_transforms(test_images(), test_points(), folder.path());
@@ -81,14 +82,13 @@ TEST(LoadTransformsScene, NerfstudioWithPointsAndMasks) {
   EXPECT_EQ(scene.points.position, test_points().position);
   EXPECT_EQ(scene.views[0].mask_path, folder / "m/black.png");
   EXPECT_EQ(problems_of(folder),
-            "1 image whose name leads outside the scene, such as ../02.png\nThey are left out; put the "
-            "photos into the "
-            "scene's folder, and name them relative to it.\n"
-            "1 image whose mask is not there, such as images/01.png (m/gone.png)\n"
-            "They are used without; every pixel of them counts.\n");
+            "1 photo whose name leads outside the scene: ../02.png\n"
+            "They are left out; move the photos into the scene's folder and name them relative to it.\n"
+            "1 photo whose mask is missing: images/01.png (m/gone.png)\n"
+            "They are used without a mask, so all of their pixels count.\n");
   fs::remove(folder / "points.ply");
   EXPECT_NE(problems_of(folder).find("scene/points.ply: No such file or directory\n"
-                                     "Points at random are used instead; training takes longer.\n"),
+                                     "Random points are used instead, so training takes longer.\n"),
             std::string::npos)
       << problems_of(folder);
 }

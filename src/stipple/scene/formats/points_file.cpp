@@ -28,11 +28,12 @@ std::vector<int> find_slots(const PlyElement& vertex, const std::string& file_na
   }
   for (int slot = 0; slot < 3; ++slot)
     if (std::find(slots.begin(), slots.end(), slot) == slots.end())
-      throw Error(fmt::format("{}: property '{}' is missing", file_name, kNames[slot]));
+      throw Error(fmt::format("{}: property '{}' is missing; a point cloud needs x, y and z", file_name,
+                              kNames[slot]));
   return slots;
 }
 
-// Colours are whole numbers up to 255 or, in some files, fractions up to 1.
+// Colours are integers up to 255 or, in some files, floats up to 1.
 float color_scale(const PlyElement& vertex) {
   for (const PlyProperty& property : vertex.properties)
     if (property.name == "red") return property.type >= PlyType::kFloat32 ? 255.0f : 1.0f;
@@ -60,7 +61,7 @@ Points load_points(const std::filesystem::path& path, std::size_t& dropped) {
       ++dropped;
       return;
     }
-    const auto byte = [&](float v) {  // NaN is black
+    const auto byte = [&](float v) {  // NaN becomes 0
       return static_cast<std::uint8_t>(v > 0 ? std::min(v * scale + 0.5f, 255.0f) : 0.0f);
     };
     points.position.push_back({r[0], r[1], r[2]});
@@ -70,7 +71,7 @@ Points load_points(const std::filesystem::path& path, std::size_t& dropped) {
 }
 
 void save_points(const Points& points, const std::filesystem::path& path) {
-  static_assert(std::endian::native == std::endian::little, "floats are written as they lie in memory");
+  static_assert(std::endian::native == std::endian::little, "floats are written in memory order");
   std::string content = fmt::format(
       "ply\nformat binary_little_endian 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty "
       "float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n",

@@ -6,8 +6,8 @@
 
 namespace stipple {
 
-// A cloud of points as a .ply: x, y, z and, if there, red, green, blue (else they are grey). Points that are
-// not finite are left out; `dropped` counts them.
+// Reads a point cloud from a .ply: x, y, z and optionally red, green, blue (grey if absent). Points that are
+// not finite are left out; their number is added to `dropped`.
 Points load_points(const std::filesystem::path& path, std::size_t& dropped);
 
 void save_points(const Points& points, const std::filesystem::path& path);

@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "numbers are written in memory order");
 
-// As OPENCV, FULL_OPENCV or OPENCV_FISHEYE has it, or PINHOLE where nothing is distorted.
+// A camera of the model PINHOLE or, for a distorted lens, OPENCV, FULL_OPENCV or OPENCV_FISHEYE.
 struct CameraEntry {
   const char* model;
   int model_id;
@@ -53,7 +53,7 @@ CameraEntry camera_entry(const Lens& lens) {
 }
 
 struct Cameras {
-  std::vector<CameraEntry> entries;  // ids count from 1
+  std::vector<CameraEntry> entries;  // ids start at 1
   std::vector<std::uint32_t> id_from_view;
 };
 

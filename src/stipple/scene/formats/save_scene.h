@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Writing scenes into an existing folder, whose photos are in images/.
+// Writes scenes into an existing folder, whose photos are in images/.
 #include <filesystem>
 #include <span>
 #include <string>
@@ -16,11 +16,11 @@ struct PosedImage {
   RigidTransform camera_from_world;
 };
 
-// cameras, images and points3D into this folder, which is usually sparse/0. Equal lenses share a camera.
+// Writes cameras, images and points3D into this folder, usually sparse/0. Equal lenses share a camera.
 void save_colmap(std::span<const PosedImage> images, const Points& points, ColmapFormat format,
                  const std::filesystem::path& folder);
 
-// transforms.json in nerfstudio's dialect, and points.ply.
+// Writes transforms.json in nerfstudio's dialect, and points.ply.
 void save_transforms(std::span<const PosedImage> images, const Points& points,
                      const std::filesystem::path& folder);
 

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// world_from_camera with OpenGL's axes.
+// The inverse, world_from_camera, with OpenGL's axes.
 ordered_json matrix_of(const RigidTransform& camera_from_world) {
   const Mat3f& r = camera_from_world.rotation;
   const Vec3f& t = camera_from_world.translation;

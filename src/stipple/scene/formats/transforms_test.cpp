@@ -16,7 +16,7 @@ std::string frame(const std::string& fields) {
   return "{\"file_path\":\"a.png\",\"transform_matrix\":" + std::string(kIdentity) + fields + "}";
 }
 
-TEST(Transforms, WhatIsSavedIsLoaded) {
+TEST(Transforms, RoundTrips) {
   TestFolder folder;
   std::vector<PosedImage> images = test_images();
   images[2].lens.radial[0] = 0.1;  // a lens of its own
@@ -47,20 +47,20 @@ TEST(Transforms, WhatIsSavedIsLoaded) {
   EXPECT_EQ(points.color, test_points().color);
 }
 
-// A camera at (0, 0, 5) with OpenGL's axes looks along -z, at the origin.
-TEST(Transforms, AxesAreTurned) {
+// With OpenGL's axes, a camera at (0, 0, 5) looks along -z, at the origin.
+TEST(Transforms, ConvertsOpenGlAxes) {
   TestFolder folder;
   folder.write(
       "transforms.json",
       frames(R"({"file_path":"a.png","transform_matrix":[[1,0,0,0],[0,1,0,0],[0,0,1,5],[0,0,0,1]]})"));
   const RigidTransform pose = load_transforms(folder / "transforms.json").frames.at(0).camera_from_world;
   const Vec3f origin = pose.rotation * Vec3f(0, 0, 0) + pose.translation;
-  EXPECT_EQ(origin, Vec3f(0, 0, 5));  // in front
+  EXPECT_EQ(origin, Vec3f(0, 0, 5));  // in front of the camera
   const Vec3f above = pose.rotation * Vec3f(0, 1, 0) + pose.translation;
   EXPECT_EQ(above, Vec3f(0, -1, 5));  // our y points down
 }
 
-TEST(Transforms, FocalLengthsInAllTheirForms) {
+TEST(Transforms, ReadsEveryFormOfFocalLength) {
   TestFolder folder;
   const auto lens_of = [&](const std::string& fields, int width = 200, int height = 100) {
     folder.write("transforms.json", "{\"frames\":[" + frame(fields) + "]}");
@@ -68,22 +68,26 @@ TEST(Transforms, FocalLengthsInAllTheirForms) {
   };
   EXPECT_NEAR(lens_of(",\"camera_angle_x\":1.5707963267948966").focal_px.x, 100, 1e-9);
   EXPECT_NEAR(lens_of(",\"camera_angle_x\":1.5707963267948966").focal_px.y, 100, 1e-9);
-  EXPECT_NEAR(lens_of(",\"x_fov\":90,\"fl_x\":7").focal_px.x, 100, 1e-9);  // x_fov goes before fl_x
+  EXPECT_NEAR(lens_of(",\"x_fov\":90,\"fl_x\":7").focal_px.x, 100, 1e-9);  // x_fov takes precedence over fl_x
   EXPECT_NEAR(lens_of(",\"fl_x\":70,\"camera_angle_x\":1").focal_px.x, 70, 1e-9);
   EXPECT_NEAR(lens_of(",\"fl_x\":70,\"fl_y\":71").focal_px.y, 71, 1e-9);
   EXPECT_NEAR(lens_of(",\"fl_x\":70,\"w\":400,\"h\":200").center_px.x, 200, 1e-9);
   EXPECT_NEAR(lens_of(",\"fl_x\":70,\"cx\":90.5").center_px.x, 90.5, 1e-9);
   EXPECT_EQ(lens_of(",\"fl_x\":70,\"is_fisheye\":true,\"k1\":0.1").kind, Lens::Kind::kFisheye);
   EXPECT_EQ(lens_of(",\"fl_x\":70,\"distortion_params\":[1,2,3,0,5,6]").tangential[1], 6);
-  EXPECT_EQ(error_of([&] { lens_of(""); }), "it has no focal length: fl_x, camera_angle_x or x_fov");
-  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":-3"); }), "its focal length is -3 x -3 pixels");
-  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":3,\"w\":0"); }), "its size is 0 x 100 pixels");
-  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":1e-300"); }), "its focal length is 1e-300 x 1e-300 pixels");
-  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":1e300"); }), "its focal length is 1e+300 x 1e+300 pixels");
-  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":3,\"cx\":-1e300"); }), "its principal point is -1e+300 50");
+  EXPECT_EQ(error_of([&] { lens_of(""); }), "the focal length is missing: set fl_x, camera_angle_x or x_fov");
+  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":-3"); }), "the focal length of -3 x -3 pixels is invalid");
+  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":3,\"w\":0"); }),
+            "its size is 0 x 100; both sides must be from 1 to 65536 pixels");
+  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":1e-300"); }),
+            "the focal length of 1e-300 x 1e-300 pixels is invalid");
+  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":1e300"); }),
+            "the focal length of 1e+300 x 1e+300 pixels is invalid");
+  EXPECT_EQ(error_of([&] { lens_of(",\"fl_x\":3,\"cx\":-1e300"); }),
+            "the principal point (-1e+300, 50) is invalid");
 }
 
-TEST(Transforms, ALensWithoutANameIsNamedAfterItsDistortion) {
+TEST(Transforms, NamesUnnamedLensAfterItsDistortion) {
   const auto model = [](const std::string& fields) {
     TestFolder folder;
     folder.write("transforms.json", frames(frame(fields)));
@@ -95,7 +99,7 @@ TEST(Transforms, ALensWithoutANameIsNamedAfterItsDistortion) {
   EXPECT_EQ(model(",\"is_fisheye\":true"), "OPENCV_FISHEYE");
 }
 
-TEST(Transforms, OtherCameraModelsAreNamed) {
+TEST(Transforms, RejectsOtherCameraModelsByName) {
   TestFolder folder;
   for (const char* fields : {",\"camera_model\":\"EQUIRECTANGULAR\"", ",\"equirectangular\":true"}) {
     folder.write("transforms.json", frames(frame(fields)));
@@ -104,7 +108,7 @@ TEST(Transforms, OtherCameraModelsAreNamed) {
   }
 }
 
-TEST(Transforms, BrokenFramesAreCounted) {
+TEST(Transforms, CountsBrokenFrames) {
   TestFolder folder;
   folder.write("transforms.json",
                frames(frame("") +
@@ -121,7 +125,7 @@ TEST(Transforms, BrokenFramesAreCounted) {
   EXPECT_EQ(t.bad_poses.first, "nan.png");
 }
 
-TEST(Transforms, NumbersThatAreNoneDropTheirFrameOnly) {
+TEST(Transforms, NonFiniteNumbersDropOnlyTheirFrame) {
   for (const std::string nan : {"NaN", "Infinity", "-Infinity", "nan", "-nan(ind)", "-inf"}) {
     TestFolder folder;
     folder.write("transforms.json",
@@ -134,7 +138,7 @@ TEST(Transforms, NumbersThatAreNoneDropTheirFrameOnly) {
   }
 }
 
-TEST(Transforms, TrainAndTestFiles) {
+TEST(Transforms, ReadsTrainAndTestFiles) {
   TestFolder folder;
   EXPECT_FALSE(find_transforms(folder.path()));
   folder.write("transforms_train.json", frames(frame("") + "," + frame("")));
@@ -151,7 +155,7 @@ TEST(Transforms, TrainAndTestFiles) {
   EXPECT_EQ(t.frames[2].is_test, true);
 }
 
-TEST(Transforms, TestFilenamesAreRespected) {
+TEST(Transforms, HonoursTestFilenames) {
   TestFolder folder;
   folder.write("transforms.json", "{\"test_filenames\":[\"b.png\"],\"frames\":[" + frame("") +
                                       ",{\"file_path\":\"b.png\",\"transform_matrix\":" + kIdentity + "}]}");
@@ -160,21 +164,22 @@ TEST(Transforms, TestFilenamesAreRespected) {
   EXPECT_EQ(t.frames.at(1).is_test, true);
 }
 
-TEST(Transforms, FilesThatAreNone) {
+TEST(Transforms, RejectsOtherFiles) {
   TestFolder folder;
   const auto error = [&](const std::string& content) {
     folder.write("transforms.json", content);
     std::string message = error_of([&] { load_transforms(folder / "transforms.json"); });
     return message.substr(std::min(message.size(), (folder / "transforms.json").string().size()));
   };
-  EXPECT_EQ(error(""), ": it is not valid JSON; it may be cut, export it again");
-  EXPECT_EQ(error("[]"), ": a JSON object is expected");
-  EXPECT_EQ(error("{}"), ": there is no list \"frames\"; it is no transforms.json");
-  EXPECT_EQ(error("{\"frames\":7}"), ": there is no list \"frames\"; it is no transforms.json");
-  EXPECT_EQ(error(std::string(100'000, '[')), ": it is not valid JSON; it may be cut, export it again");
+  EXPECT_EQ(error(""), ": the file is not valid JSON; it may be truncated, so export it again");
+  EXPECT_EQ(error("[]"), ": the file must hold a JSON object");
+  EXPECT_EQ(error("{}"), ": there is no \"frames\" list; this is not a transforms.json");
+  EXPECT_EQ(error("{\"frames\":7}"), ": there is no \"frames\" list; this is not a transforms.json");
+  EXPECT_EQ(error(std::string(100'000, '[')),
+            ": the file is not valid JSON; it may be truncated, so export it again");
 }
 
-TEST(Transforms, CutAndAlteredFilesAreSurvived) {
+TEST(Transforms, SurvivesTruncatedAndAlteredFiles) {
   TestFolder folder;
   save_transforms(test_images(2), test_points(3), folder.path());
   const std::string whole = read_file(folder / "transforms.json");
@@ -182,7 +187,7 @@ TEST(Transforms, CutAndAlteredFilesAreSurvived) {
   expect_flips_are_survived(folder, "transforms.json", whole, 1000, load_transforms);
 }
 
-TEST(PointsFile, WithoutColoursOrWithFractions) {
+TEST(PointsFile, ReadsMissingAndFractionalColours) {
   TestFolder folder;
   std::size_t dropped = 0;
   folder.write("a.ply",
@@ -200,7 +205,7 @@ TEST(PointsFile, WithoutColoursOrWithFractions) {
   EXPECT_EQ(points.color.at(0), (std::array<std::uint8_t, 3>{255, 128, 0}));
   folder.write("c.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n1\n");
   EXPECT_EQ(error_of([&] { load_points(folder / "c.ply", dropped); }),
-            (folder / "c.ply").string() + ": property 'y' is missing");
+            (folder / "c.ply").string() + ": property 'y' is missing; a point cloud needs x, y and z");
 }
 
 }  // namespace

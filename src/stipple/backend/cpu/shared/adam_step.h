@@ -12,11 +12,11 @@ namespace stipple::cpu {
 
 class AdamStep {
  public:
-  // The penalties count once for each of `view_count` views.
+  // The penalties count once per view.
   AdamStep(DeviceGaussians&, AdamMoments&, const AdamOptions&, const LossOptions&, int view_count);
 
-  // Gaussians [begin, end), begin a multiple of kMaxGroup; gradient[0] is that of `begin`. is_seen(gaussian)
-  // is asked where only what is seen changes.
+  // Updates Gaussians [begin, end), where `begin` is a multiple of kMaxGroup; gradient[0] belongs to `begin`.
+  // is_seen(gaussian) is only called if AdamOptions::visible_only is set.
   template <class IsSeen>
   void run(std::size_t begin, std::size_t end, const ParameterGradient& gradient, IsSeen is_seen) const {
     if (!visible_only_) return run_all(begin, end, gradient);
@@ -27,9 +27,9 @@ class AdamStep {
   struct Group {  // one parameter array as plain floats
     float *value, *first_moment, *second_moment;
     std::size_t per_gaussian;  // floats
-    std::vector<float> rates;  // of kMaxGroup Gaussians, and room to load past the end
+    std::vector<float> rates;  // of kMaxGroup Gaussians, padded for loads past the end
     Penalty penalty;
-    float penalty_weight;  // of one value
+    float penalty_weight;  // per value
   };
 
  private:

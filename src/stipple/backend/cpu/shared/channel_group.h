@@ -4,9 +4,10 @@
 
 namespace stipple::cpu {
 
-constexpr int kChannelGroup = 4;  // further channels are blended four at a time
+constexpr int kChannelGroup = 4;  // channels are blended four at a time
 
-// Channels first to first + 3 of every Gaussian, zero where there are fewer, as four floats each.
+// Copies channels [first, first + 4) of every Gaussian to `group`, as four floats each; channels past the
+// last are zero. Returns the floats.
 const float* load_channel_group(CpuBackend& backend, const Channels& channels, int first,
                                 DeviceArray<Vec4f>& group);
 

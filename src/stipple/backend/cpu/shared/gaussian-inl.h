@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One group of Gaussians out of memory, shared by project and project_backward, once for every vector width.
+// Loading of one group of Gaussians, for project and project_backward; compiled once per vector width.
 #if defined(STIPPLE_GAUSSIAN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STIPPLE_GAUSSIAN_INL_H_
 #undef STIPPLE_GAUSSIAN_INL_H_
@@ -42,7 +42,7 @@ struct alignas(64) BasisTable {
   float b[kMaxGroup][16];  // [lane][k]
 };
 
-// The harmonics' basis for each lane, turned to be read lane by lane.
+// Transposes the SH basis, so that the values of each lane are contiguous.
 HWY_INLINE void store_basis(const ML::HarmonicBasis& basis, int count, BasisTable& table) {
   Lanes columns[16];
   for (int k = 0; k < 16; ++k) columns[k] = k < count ? basis.b[k] : Lanes(0);

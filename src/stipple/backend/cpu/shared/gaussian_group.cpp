@@ -12,7 +12,7 @@ GaussianGroup GaussianGroups::block(std::size_t first, Padded& padded) const {
     if (!array) return;
     array += first * per_gaussian;
     if (count == kMaxGroup) return;
-    for (std::size_t i = 0; i < kMaxGroup; ++i)  // past the end the first again: any Gaussian will do
+    for (std::size_t i = 0; i < kMaxGroup; ++i)  // pad with copies of the first: any Gaussian will do
       std::copy_n(array + (i < count ? i : 0) * per_gaussian, per_gaussian, pad + i * per_gaussian);
     array = pad;
   };

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Gaussians are projected, forward and backward, a vector of them at a time: a group. The last group of a
-// scene is copied to a padded place first, so that the kernels always see a whole one.
+// project and project_backward process one vector of Gaussians at a time: a group. A partial block of groups
+// at the end of the model is first copied to a padded buffer, so that the kernels always see a full one.
 #include <cstddef>
 
 #include "stipple/backend/cpu/cpu_backend.h"
 
 namespace stipple::cpu {
 
-constexpr int kMaxGroup = 16;  // the widest vector's lanes; groups of any width divide it
+constexpr int kMaxGroup = 16;  // lanes of the widest vector; the size of every group divides it
 
-// One group's inputs, consecutive in memory. Null where there is none.
+// The inputs of one group, consecutive in memory; null if absent.
 struct GaussianGroup {
   const float *mean, *log_scale, *rotation, *logit_opacity, *sh, *color, *covariance;
   int sh_degree;
@@ -37,7 +37,7 @@ class GaussianGroups {
   int sh_degree() const { return all_.sh_degree; }
   std::size_t sh_count() const { return all_.sh_count; }
 
-  // The block of kMaxGroup Gaussians from `first` on; `padded` holds it when there are fewer.
+  // The block of kMaxGroup Gaussians starting at `first`; if there are fewer, they are copied to `padded`.
   struct Padded {
     float mean[3 * kMaxGroup], log_scale[3 * kMaxGroup], rotation[4 * kMaxGroup], logit_opacity[kMaxGroup],
         sh[48 * kMaxGroup], color[3 * kMaxGroup], covariance[6 * kMaxGroup];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared maths over a vector of Gaussians at a time: Lanes is a scalar whose every operation works on all
-// lanes, so Math<Lanes> is math/*.glsl compiled for vectors. Once for every vector width (hence no usual
-// include guard); the types of vec.inc and math.inc are repeated in each width's namespace, since a function
-// must be compiled for the instructions it uses.
+// The shared maths on a vector of Gaussians at a time: Lanes is a scalar type whose operations apply to all
+// lanes, so that Math<Lanes> is math/*.glsl compiled for vectors. The header is compiled once per vector
+// width (hence the unusual include guard). Each width's namespace repeats the types of vec.inc and math.inc,
+// since a function must be compiled for the instructions it uses.
 #if defined(STIPPLE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STIPPLE_LANES_INL_H_
 #undef STIPPLE_LANES_INL_H_
@@ -56,21 +56,21 @@ struct Lanes {
   friend HWY_INLINE Lanes select(LaneMask c, Lanes a, Lanes b) {
     return Lanes(hn::IfThenElse(c.m, a.v, b.v));
   }
-  // In this order a NaN in a comes through, as it does from the scalar versions.
+  // With this operand order a NaN in `a` propagates, as it does in the scalar versions.
   friend HWY_INLINE Lanes min(Lanes a, Lanes b) { return Lanes(hn::Min(b.v, a.v)); }
   friend HWY_INLINE Lanes max(Lanes a, Lanes b) { return Lanes(hn::Max(b.v, a.v)); }
   friend HWY_INLINE Lanes abs(Lanes a) { return Lanes(hn::Abs(a.v)); }
   friend HWY_INLINE Lanes sqrt(Lanes a) { return Lanes(hn::Sqrt(a.v)); }
   friend HWY_INLINE Lanes log(Lanes a) { return Lanes(hn::Log(D(), a.v)); }
   friend HWY_INLINE Lanes exp(Lanes a) {
-    const D d;  // beyond these limits the result is 0 or infinite; a NaN, which Exp would lose, comes through
+    const D d;  // outside these limits the result is 0 or infinite; NaN is restored, since Exp would lose it
     const V result = hn::Exp(d, hn::Max(hn::Set(d, -104.0f), hn::Min(hn::Set(d, 104.0f), a.v)));
     return Lanes(hn::IfThenElse(hn::Eq(a.v, a.v), result, a.v));
   }
 };
 
-// Friends and members of class templates do not take over the target of the region they stand in: say it for
-// each.
+// Friends and members of class templates do not inherit the target of the enclosing region, so each of them
+// must specify it.
 #pragma push_macro("STIPPLE_HD")
 #undef STIPPLE_HD
 #define STIPPLE_HD HWY_ATTR __attribute__((always_inline))
@@ -88,7 +88,7 @@ struct ScalarTraits<Lanes> {
 HWY_INLINE Lanes load(const float* from) { return Lanes(hn::LoadU(D(), from)); }
 HWY_INLINE void store(Lanes a, float* to) { hn::StoreU(a.v, D(), to); }
 
-// kLanes vectors of 3 or 4 floats in a row, and back.
+// Load and store kLanes consecutive vectors of 3 or 4 floats.
 HWY_INLINE Vec3<Lanes> load3(const float* from) {
   Vec3<Lanes> r;
   hn::LoadInterleaved3(D(), from, r.x.v, r.y.v, r.z.v);
@@ -106,8 +106,8 @@ HWY_INLINE void store4(const Vec4<Lanes>& a, float* to) {
   hn::StoreInterleaved4(a.x.v, a.y.v, a.z.v, a.w.v, D(), to);
 }
 
-// kLanes rows of 16 floats out of memory, as 16 columns. Two rounds of reading every fourth float are every
-// sixteenth: float 4q + j of row r is float 4r + q of those that the first round puts into part j.
+// Loads kLanes rows of 16 floats as 16 columns. Taking every fourth float twice takes every sixteenth: the
+// first round moves float 4q + j of row r to position 4r + q of part j.
 HWY_INLINE void load_transposed(const float* rows, Lanes (&columns)[16]) {
   alignas(64) float part[4][4 * kLanes];
   for (int k = 0; k < 4; ++k) {
@@ -134,7 +134,7 @@ HWY_INLINE void store_transposed(const Lanes (&columns)[16], float* rows) {
   }
 }
 
-// The same camera and settings in every lane.
+// Broadcast the camera and the settings to every lane.
 template <class Pinhole>
 HWY_INLINE Math<Lanes>::Pinhole broadcast_camera(const Pinhole& c) {
   Math<Lanes>::Pinhole r;

@@ -6,15 +6,14 @@
 
 namespace stipple::cpu {
 
-// Where the gradients of a range of Gaussians are, as plain floats; null where there are none.
+// Pointers to the gradients of a range of Gaussians, as plain floats; null if absent.
 struct ParameterGradient : GaussianArrays<FloatPointer> {
   float *color = nullptr, *covariance = nullptr;
 
-  ParameterGradient from(std::size_t gaussian) const;  // without those before it
+  ParameterGradient from(std::size_t gaussian) const;  // the range starting at this Gaussian
 };
 
-// Calls f(floats per Gaussian, that field of each argument ...) for every field, given colours and
-// covariances included.
+// Calls f(floats per Gaussian, field of each argument...) for every field, precomputed inputs included.
 template <class F, class First, class... Rest>
 void for_each_gradient(F f, First& first, Rest&... rest) {
   GaussianArrays<Element> elements;

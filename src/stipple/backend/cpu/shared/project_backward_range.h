@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// project_backward over a range of Gaussians. The stage runs it over the whole scene;
+// project_backward over a range of Gaussians. The stage runs it over the whole model;
 // project_backward_optimize alternates it with AdamStep over ranges small enough that the gradients never
 // leave a core's cache.
 #include <cstddef>
@@ -15,8 +15,8 @@ class ProjectBackwardRange {
  public:
   ProjectBackwardRange(const DeviceGaussians&, const Precomputed&, const View&, const Pass&);
 
-  // Gaussians [begin, end), begin a multiple of kMaxGroup; out[0] is that of `begin`. camera_sum may be null,
-  // or has kCameraFields sums to add to.
+  // Processes Gaussians [begin, end), where `begin` is a multiple of kMaxGroup; out[0] belongs to `begin`.
+  // camera_sum is null or points to kCameraFields sums to add to.
   void run(std::size_t begin, std::size_t end, const ParameterGradient& out, double* camera_sum) const;
 
  private:

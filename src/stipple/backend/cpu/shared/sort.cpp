@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile's list is short (hundreds) and lies in cache: two counting passes over the 16 bits in which its
-// depths differ most put nearly everything in place, and an insertion pass mends the rest.
+// A tile's list is short (hundreds of entries) and fits in the cache. Two counting passes over the 16 highest
+// bits in which its depths differ leave it nearly sorted, and an insertion pass completes the order.
 #include "stipple/backend/cpu/shared/sort.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace stipple::cpu {
 
 namespace {
 
-// One stable counting pass by 8 bits of (key - lowest) >> shift.
+// One stable counting pass over 8 bits of (key - lowest) >> shift.
 void counting_pass(std::span<const std::uint64_t> from, std::span<std::uint64_t> to, std::uint64_t lowest,
                    int shift) {
   std::array<std::uint32_t, 257> place{};
@@ -21,7 +21,7 @@ void counting_pass(std::span<const std::uint64_t> from, std::span<std::uint64_t>
   for (std::uint64_t key : from) to[place[digit(key)]++] = key;
 }
 
-// False when it would take too long: the list is then far from sorted, but still a permutation.
+// Returns false if it would take too long: the list is then far from sorted, but still a permutation.
 bool insertion_pass(std::span<std::uint64_t> keys) {
   std::size_t moves_left = 8 * keys.size();
   for (std::size_t i = 1; i < keys.size(); ++i) {
@@ -60,7 +60,7 @@ std::span<const std::uint64_t> sort_by_depth(std::span<const std::uint32_t> dept
     counting_pass(a, b, base, shift);
     counting_pass(b, a, base, shift + 8);
   }
-  // The index in the low bits makes every key different, so that an unstable sort keeps ties in order too.
+  // The index in the low bits makes every key unique, so that even an unstable sort keeps ties in order.
   if (!insertion_pass(a)) std::sort(a.begin(), a.end());
   return a;
 }

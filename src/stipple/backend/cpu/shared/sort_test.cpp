@@ -21,7 +21,7 @@ void expect_sorted(const std::vector<std::uint32_t>& depth) {
   ASSERT_TRUE(std::equal(order.begin(), order.end(), expected.begin(), expected.end())) << depth.size();
 }
 
-TEST(SortByDepth, SortsEveryKindOfList) {
+TEST(SortByDepth, SortsListsOfAnySizeAndDistribution) {
   Random random(1);
   for (std::size_t n : {0, 1, 2, 31, 32, 33, 100, 5000}) {
     std::vector<std::uint32_t> any(n), depths(n), equal(n, 7), few(n), falling(n), outlier(n);
@@ -30,7 +30,7 @@ TEST(SortByDepth, SortsEveryKindOfList) {
       depths[i] = std::bit_cast<std::uint32_t>(0.5f + 20 * random.uniform());
       few[i] = static_cast<std::uint32_t>(random.below(3));
       falling[i] = static_cast<std::uint32_t>(n - i);
-      // All but one differ only in bits that the counting passes do not see.
+      // All but the first differ only in bits that the counting passes ignore.
       outlier[i] = i == 0 ? 0xfffffff0u : static_cast<std::uint32_t>(random.below(4096));
     }
     for (const auto& list : {any, depths, equal, few, falling, outlier}) expect_sorted(list);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What blend and blend_backward share, compiled once for every vector width (hence no usual include guard).
+// Shared by blend and blend_backward, compiled once per vector width (hence the unusual include guard).
 //
-// Alpha is evaluated in the folded form of math/blending.glsl, 2^y; here y is a parabola in dy whose other
-// terms a column of pixels has in common. Both passes evaluate y and the exponential with the same
-// operations, so that they see exactly the same contributions.
+// Alpha is evaluated in the folded form of math/blending.glsl, 2^y. Here y is a parabola in dy whose
+// coefficients are the same for all pixels of a column. Both stages evaluate y and the exponential with the
+// same operations, so that they see exactly the same contributions.
 #if defined(STIPPLE_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STIPPLE_TILE_INL_H_
 #undef STIPPLE_TILE_INL_H_
@@ -29,8 +29,8 @@ using D = hn::CappedTag<float, kTile>;  // at most a row of a tile
 using V = hn::Vec<D>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
 
-// The vectors that are the same for all splats. Formed once per tile: left to itself, the compiler would load
-// them anew for every splat.
+// Vectors that are the same for all splats. They are built once per tile; otherwise the compiler would reload
+// them for every splat.
 struct TileConstants {
   V min_exponent, min_transmittance, sign, zero, one, exp2_polynomial[6];
 
@@ -53,15 +53,15 @@ HWY_INLINE V exp2_fraction(const TileConstants& k, V f) {
   return p;
 }
 
-// 2^y for y <= 0; any value where y < -126 (those lanes are not used).
+// 2^y for y <= 0. Lanes with y < -126 hold arbitrary values; they are not used.
 HWY_INLINE V exp2(D d, const TileConstants& k, V y) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  const __m512 n = _mm512_roundscale_ps(y.raw, 0);  // two instructions less than what Highway can say
+  const __m512 n = _mm512_roundscale_ps(y.raw, 0);  // two instructions fewer than with portable Highway
   (void)d;
   return V{_mm512_scalef_ps(exp2_fraction(k, hn::Sub(y, V{n})).raw, n)};
 #else
   const hn::RebindToSigned<D> di;
-  // Adding 1.5 * 2^23 rounds to an integer n, which then stands in the lowest bits.
+  // Adding 1.5 * 2^23 rounds to an integer n, which ends up in the lowest bits.
   const V magic = hn::Set(d, 12582912.0f);
   const V shifted = hn::Add(y, magic);
   const V p = exp2_fraction(k, hn::Sub(y, hn::Sub(shifted, magic)));
@@ -75,11 +75,11 @@ HWY_INLINE FoldedSplat fold(const ProjectedSplat& p, float log2_alpha_max) {
   return Math<float>::fold(p.splat.mean_px, p.splat.conic, p.log2_opacity, log2_alpha_max);
 }
 
-// Bit r is set when row r of the tile lies within the splat's reach. Here, and not in tile.h, to be compiled
-// for instructions that round.
+// Bit r is set if row r of the tile lies within the splat's reach. This is here rather than in tile.h so that
+// it is compiled to rounding instructions.
 HWY_INLINE std::uint32_t rows_in_reach(const ProjectedSplat& p, int tile_y) {
-  // Bounded, to fit an int; the clamps that a splat does often meet are on integers, where they cost no
-  // branch.
+  // kFar only keeps the values within the range of int. The clamps that often take effect are on integers,
+  // where they need no branch.
   constexpr float kFar = 1e6f;
   const float center = p.splat.mean_px.y - static_cast<float>(tile_y) - 0.5f;
   const int above = static_cast<int>(std::ceil(std::max(center - p.half_extent_px.y, -kFar)));
@@ -88,12 +88,12 @@ HWY_INLINE std::uint32_t rows_in_reach(const ProjectedSplat& p, int tile_y) {
   return first <= last ? (2u << last) - (1u << first) : 0;
 }
 
-// Rows are worked on in pairs, an even one and the next: half the branches, and two independent chains of
-// operations. Bit r of the result is set when row r or r + 1 is to be drawn, r even.
+// Rows are processed in pairs, an even row and the next: half the branches, and two independent chains of
+// operations. For even r, bit r of the result is set if row r or r + 1 must be drawn.
 HWY_INLINE std::uint32_t row_pairs(std::uint32_t rows) { return (rows | rows >> 1) & 0x5555; }
 
-// What is blended of a splat: its own channels, or four of `given` for every Gaussian. Which of them is known
-// when this is compiled: a choice at run time would cost the kernels 5 %.
+// The channels to blend for a splat: its own, or the Gaussian's four values in `given`. The choice is made at
+// compile time; at run time it would slow the kernels down by 5 %.
 template <bool kGiven>
 HWY_INLINE const float* channels_of(const ProjectedSplat& p, const float* given, std::uint32_t gaussian) {
   if constexpr (kGiven) return given + std::size_t{4} * gaussian;
@@ -101,7 +101,7 @@ HWY_INLINE const float* channels_of(const ProjectedSplat& p, const float* given,
   return &p.splat.channels.x;
 }
 
-// What all pixels of a tile share of a splat.
+// The values of a splat that all pixels of a tile share.
 template <int kChannels>
 struct TileSplat {
   std::uint32_t pairs;  // of rows, see row_pairs()
@@ -123,7 +123,7 @@ struct ColumnTerms {
   V dx, constant, slope;
 };
 
-// The centres of a group of columns; to be formed once per tile, which is where it costs nothing.
+// The pixel centres of each group of columns, computed once per tile, where the cost is negligible.
 struct ColumnCenters {
   V px[kTile / kLanes];
 
@@ -145,10 +145,10 @@ HWY_INLINE V exponent(const ColumnTerms& t, V c, V dy) {
   return hn::MulAdd(dy, hn::MulAdd(c, dy, t.slope), t.constant);
 }
 
-// dy of a row, from that of the tile's first.
+// dy of a row, given that of the tile's first row.
 HWY_INLINE V row_dy(D d, V first_dy, int row) { return hn::Add(first_dy, hn::Set(d, kRowOffset[row])); }
 
-// Rows of the tile in which some pixel is not finished.
+// The rows of the tile with at least one unfinished pixel, as bits.
 HWY_INLINE std::uint32_t live_rows(D d, const float* transmittance) {
   std::uint32_t rows = 0;
   for (int row = 0; row < kTile; ++row) {
@@ -160,7 +160,7 @@ HWY_INLINE std::uint32_t live_rows(D d, const float* transmittance) {
   return rows;
 }
 
-// One splat at one group of columns of one row: first whether it is drawn anywhere ...
+// One splat at one group of columns of one row: where it is drawn.
 struct Candidate {
   V y;
   V front;  // transmittance in front of it
@@ -176,21 +176,21 @@ HWY_INLINE Candidate candidate(D d, const TileConstants& k, const ColumnTerms& t
   return s;
 }
 
-// ... then how much.
+// One splat at one group of columns of one row: how much it contributes.
 struct Contribution {
   V alpha;
   V weight;  // alpha * front, 0 where the splat is not drawn
 };
 
-// Takes the splat's weight off the transmittance.
+// Computes a splat's contribution and subtracts its weight from the transmittance.
 HWY_INLINE Contribution contribute(D d, const TileConstants& k, const Candidate& s, V max_exponent,
                                    float* transmittance) {
   Contribution out;
   out.alpha = exp2(d, k, hn::Min(s.y, max_exponent));
   const V weight = hn::IfThenElseZero(s.drawn, hn::Mul(s.front, out.alpha));
   const V after = hn::Sub(s.front, weight);
-  // A splat that would take a pixel under the limit finishes it (the sign says so) and is not blended.
-  // Finished pixels come out as they were.
+  // A splat that would bring a pixel below the limit finishes it (sets its sign) and is not blended. Finished
+  // pixels are unchanged.
   const auto goes_on = hn::Ge(after, k.min_transmittance);
   hn::Store(hn::IfThenElse(goes_on, after, hn::Or(s.front, k.sign)), d, transmittance);
   out.weight = hn::IfThenElseZero(goes_on, weight);

@@ -17,15 +17,15 @@ constexpr double kMiB = 1 << 20;
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // so that the next call does not report it again
+  cudaGetLastError();  // clears the error, so that the next call does not report it again
   throw Error(fmt::format("CUDA failed to {}: {}", what, cudaGetErrorString(status)));
 }
 
 DeviceGuard::DeviceGuard(const CudaContext& context) : DeviceGuard(context.device()) {}
 
 DeviceGuard::DeviceGuard(int device) : device_(device) {
-  check(cudaGetDevice(&before_), "ask for the device");
-  if (before_ != device_) check(cudaSetDevice(device_), "choose the device");
+  check(cudaGetDevice(&before_), "query the current device");
+  if (before_ != device_) check(cudaSetDevice(device_), "select the device");
 }
 
 DeviceGuard::DeviceGuard(int device, std::nothrow_t) noexcept : device_(device), before_(device) {
@@ -40,16 +40,16 @@ DeviceGuard::~DeviceGuard() {
 
 CudaContext::CudaContext(int device, std::size_t max_bytes) : device_(device), max_bytes_(max_bytes) {
   const DeviceGuard guard(device);
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream");
-  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "make an event");
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "create a stream");
+  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "create an event");
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location.type = cudaMemLocationTypeDevice;
   properties.location.id = device;
-  check(cudaMemPoolCreate(&pool_, &properties), "make a memory pool");
-  // What is freed stays in the pool, for the arrays of the next step or refinement.
+  check(cudaMemPoolCreate(&pool_, &properties), "create a memory pool");
+  // Freed memory stays in the pool for the arrays of the next step or refinement.
   std::uint64_t keep = UINT64_MAX;
-  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "set up the memory pool");
+  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "configure the memory pool");
 }
 
 CudaContext::~CudaContext() {
@@ -64,14 +64,15 @@ CudaContext::~CudaContext() {
 void* CudaContext::allocate(std::size_t bytes) {
   const DeviceGuard guard(device_);
   const auto fail = [&](const char* why) {
-    throw OutOfMemory(fmt::format("the GPU has no room for another {:.0f} MiB: {:.0f} MiB are in use, {}",
+    throw OutOfMemory(fmt::format("cannot allocate {:.0f} MiB on the GPU: {:.0f} MiB are in use, {}",
                                   static_cast<double>(bytes) / kMiB,
                                   static_cast<double>(used_bytes_.load()) / kMiB, why));
   };
-  if (bytes > max_bytes_ || used_bytes_ > max_bytes_ - bytes) fail("and that is all that it may use");
+  if (bytes > max_bytes_ || used_bytes_ > max_bytes_ - bytes)
+    fail("and the total would exceed the memory limit");
   void* data = nullptr;
   cudaError_t status = cudaMallocFromPoolAsync(&data, std::max<std::size_t>(bytes, 1), pool_, stream_);
-  if (status == cudaErrorMemoryAllocation) {  // what the pool keeps may be in the wrong pieces
+  if (status == cudaErrorMemoryAllocation) {  // the pool may be fragmented
     cudaGetLastError();
     cudaStreamSynchronize(stream_);
     cudaMemPoolTrimTo(pool_, 0);
@@ -79,7 +80,7 @@ void* CudaContext::allocate(std::size_t bytes) {
   }
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    fail("and others may hold the rest");
+    fail("and other programs may hold the rest");
   }
   check(status, "allocate memory");
   const std::size_t used = used_bytes_ += bytes;
@@ -94,7 +95,7 @@ void CudaContext::free(void* data, std::size_t bytes) noexcept {
   used_bytes_ -= bytes;
 }
 
-void CudaContext::wait() const { check(cudaStreamSynchronize(stream_), "run its kernels"); }
+void CudaContext::wait() const { check(cudaStreamSynchronize(stream_), "complete the queued work"); }
 
 CudaContext::Pinned CudaContext::take_pinned(std::size_t bytes) {
   {
@@ -119,18 +120,18 @@ void CudaContext::give_back(Pinned block) {
   pinned_.push_back(block);
 }
 
-void CudaContext::wait_for(cudaStream_t others) {
+void CudaContext::wait_for(cudaStream_t other) {
   const DeviceGuard guard(device_);
   const std::lock_guard lock(event_mutex_);
-  check(cudaEventRecord(event_, others), "record an event");
+  check(cudaEventRecord(event_, other), "record an event");
   check(cudaStreamWaitEvent(stream_, event_, 0), "wait for another stream");
 }
 
-void CudaContext::make_wait(cudaStream_t others) {
+void CudaContext::make_wait(cudaStream_t other) {
   const DeviceGuard guard(device_);
   const std::lock_guard lock(event_mutex_);
   check(cudaEventRecord(event_, stream_), "record an event");
-  check(cudaStreamWaitEvent(others, event_, 0), "make another stream wait");
+  check(cudaStreamWaitEvent(other, event_, 0), "make another stream wait");
 }
 
 CudaMemory::CudaMemory(std::shared_ptr<CudaContext> context, std::size_t bytes)
@@ -143,7 +144,7 @@ CudaMemory::~CudaMemory() {
 void Arena::begin(std::size_t bytes) {
   used_ = 0;
   if (bytes <= size_) return;
-  memory_.reset();  // first, so that the old and the new block never exist together
+  memory_.reset();  // first, so that both blocks never exist at once
   size_ = 0;
   memory_ = std::make_unique<CudaMemory>(context_, bytes);
   size_ = bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory of an NVIDIA GPU: what arrays are made of, and the scratch that kernels share.
+// Memory of an NVIDIA GPU: the storage of arrays, and the scratch memory that kernels share.
 #include <cuda_runtime_api.h>
 
 #include <atomic>
@@ -15,18 +15,18 @@
 
 namespace stipple::cuda {
 
-// Throws Error when a call of CUDA's failed; `what` is what was being done.
+// Throws Error if a CUDA call failed; `what` completes the message "CUDA failed to ...".
 void check(cudaError_t status, const char* what);
 
 class CudaContext;
 
-// While it lives, CUDA's calls of this thread are about the context's GPU; then about the one that they were
-// about before, which may be somebody else's business.
+// Selects a GPU for this thread's CUDA calls, and restores the previous selection when destroyed: the caller
+// may rely on it.
 class DeviceGuard {
  public:
   explicit DeviceGuard(const CudaContext& context);
   explicit DeviceGuard(int device);
-  DeviceGuard(int device, std::nothrow_t) noexcept;  // for destructors: a device that is lost is left alone
+  DeviceGuard(int device, std::nothrow_t) noexcept;  // for destructors: ignores errors of a lost device
   ~DeviceGuard();
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;
@@ -35,8 +35,8 @@ class DeviceGuard {
   int device_, before_ = 0;
 };
 
-// One GPU, one stream on which everything happens in order, and the count of bytes in use. Shared by all of
-// its memory, so that arrays may outlive the backend.
+// One GPU, one stream on which all work runs in order, and the count of bytes in use. Every block of its
+// memory shares ownership of it, so that arrays may outlive the backend.
 class CudaContext {
  public:
   CudaContext(int device, std::size_t max_bytes);
@@ -48,15 +48,15 @@ class CudaContext {
   cudaStream_t stream() const { return stream_; }
   void* allocate(std::size_t bytes);  // throws OutOfMemory
   void free(void* data, std::size_t bytes) noexcept;
-  void wait() const;                    // until everything that was asked for is done
-  void wait_for(cudaStream_t others);   // what is asked for next waits for all that was asked for there
-  void make_wait(cudaStream_t others);  // and the other way round
+  void wait() const;                   // until all queued work is done
+  void wait_for(cudaStream_t other);   // work queued here from now on waits for all work queued there
+  void make_wait(cudaStream_t other);  // the other way round
 
   std::size_t max_bytes() const { return max_bytes_; }
   std::size_t used_bytes() const { return used_bytes_; }
   std::size_t peak_bytes() const { return peak_bytes_; }
 
-  // Pinned host memory, kept for the next to ask: allocating it takes longer than a small picture.
+  // Pinned host memory, kept for reuse: allocating it takes longer than rendering a small image.
   struct Pinned {
     void* data = nullptr;
     std::size_t bytes = 0;
@@ -69,14 +69,14 @@ class CudaContext {
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;
   std::mutex event_mutex_;
-  cudaEvent_t event_ = nullptr;  // for other streams
+  cudaEvent_t event_ = nullptr;  // to synchronise with other streams
   std::size_t max_bytes_;
-  std::atomic<std::size_t> used_bytes_ = 0, peak_bytes_ = 0;  // arrays may be let go of by any thread
+  std::atomic<std::size_t> used_bytes_ = 0, peak_bytes_ = 0;  // any thread may free arrays
   std::mutex pinned_mutex_;
   std::vector<Pinned> pinned_;
 };
 
-// Pinned host memory of a pass, taken when it is first asked for.
+// Pinned host memory of a pass, taken on first use.
 class PinnedBlock {
  public:
   explicit PinnedBlock(std::shared_ptr<CudaContext> context) : context_(std::move(context)) {}
@@ -107,12 +107,12 @@ class CudaMemory : public Memory {
   void* data() const { return data_; }
 
  private:
-  std::shared_ptr<CudaContext> context_;  // null: the memory is borrowed
+  std::shared_ptr<CudaContext> context_;  // null if the memory is borrowed
   std::size_t bytes_;
   void* data_;
 };
 
-// A device array of this backend as what it is: a pointer for kernels; null when empty.
+// The device pointer of an array of this backend, for kernels; null if the array is empty.
 template <class T>
 T* pointer(DeviceArray<T>& array) {
   return array.empty() ? nullptr : static_cast<T*>(static_cast<CudaMemory*>(array.memory())->data());
@@ -123,13 +123,13 @@ const T* pointer(const DeviceArray<T>& array) {
                        : static_cast<const T*>(static_cast<const CudaMemory*>(array.memory())->data());
 }
 
-// Scratch of the stages: one block, handed out from the start to every stage anew. It grows to the largest
-// sum that a stage ever asked for, its high-water mark, and stays.
+// Scratch memory of the stages: one block, which every stage divides up afresh. It grows to the largest total
+// that a stage has requested, and keeps that size.
 class Arena {
  public:
   explicit Arena(std::shared_ptr<CudaContext> context) : context_(std::move(context)) {}
 
-  // Forgets what was handed out, and makes room for this many bytes.
+  // Invalidates everything handed out, and provides a capacity of this many bytes.
   void begin(std::size_t bytes);
   template <class T>
   T* take(std::size_t count) {

@@ -5,7 +5,7 @@
 
 namespace stipple::cuda {
 
-// CUDA's own clock, between the stages of every eighth pass: looking at it takes as long as a small stage.
+// Times the stages of every eighth pass with CUDA events: recording one takes as long as a small stage.
 class StageEvents {
  public:
   StageEvents() = default;
@@ -20,17 +20,17 @@ class StageEvents {
     count_ = 0;
     record(Stage::kPhoto, stream);
   }
-  void stop() {  // passes that nobody reads are not timed
+  void stop() {  // a pass that is never read is not timed
     is_timed_ = false;
     count_ = 0;
   }
-  void record(Stage stage, cudaStream_t stream) {  // that it is over
+  void record(Stage stage, cudaStream_t stream) {  // marks the end of `stage`
     if (!is_timed_ || count_ == kMost) return;
-    if (!event_[count_]) check(cudaEventCreate(&event_[count_]), "make an event");
+    if (!event_[count_]) check(cudaEventCreate(&event_[count_]), "create an event");
     stage_[count_] = stage;
     check(cudaEventRecord(event_[count_++], stream), "record an event");
   }
-  const StageTimes& read() {  // when all is done: of the last step that was timed
+  const StageTimes& read() {  // of the last timed pass; all work must be done
     if (is_timed_) ms_ = {};
     for (int i = 1; i < count_; ++i) {
       float elapsed = 0;
@@ -41,7 +41,7 @@ class StageEvents {
   }
 
  private:
-  static constexpr int kMost = 32;  // stages of one pass that are timed; of a batch, the first views'
+  static constexpr int kMost = 32;  // events per pass; in a large batch, only the first views are timed
   static constexpr unsigned kEvery = 8;
   cudaEvent_t event_[kMost] = {};
   Stage stage_[kMost] = {};

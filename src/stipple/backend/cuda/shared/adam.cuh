@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One parameter's update in memory, shared by optimize and project_backward_optimize; see the remark on
+// The update of one parameter in memory, shared by optimize and project_backward_optimize; see the note on
 // contraction in gaussian_backward.cuh.
 #include "stipple/backend/adam_rule.h"
 #include "stipple/backend/backend.h"
@@ -19,7 +19,7 @@ AdamArrays adam_arrays(DeviceArray<T>& value, DeviceArray<T>& first, DeviceArray
           reinterpret_cast<float*>(pointer(second))};
 }
 
-// All of a Gaussian's, by parameter.
+// The arrays of every parameter.
 template <class T>
 using AdamArraysOf = AdamArrays;
 using StepArrays = GaussianArrays<AdamArraysOf>;
@@ -33,7 +33,7 @@ inline StepArrays step_arrays(TrainState& state) {
 }
 
 struct AdamSettings {
-  M::AdamRule rule;  // its rate is that of no parameter
+  M::AdamRule rule;  // without a learning rate, which `of` has for each parameter
   ParameterRules of;
   bool visible_only;
 };
@@ -43,7 +43,7 @@ inline AdamSettings adam_settings(const AdamOptions& o, const LossOptions& loss,
   return {adam_rule(o), parameter_rules(o, loss, gaussian_count, view_count), o.visible_only};
 }
 
-// Whether all views of the pass went well, so that the update may change something.
+// Whether no view of the pass has overflowed or met a value that is not finite, so that the update may run.
 __device__ inline bool may_update(const ViewStatus* status, int view_count) {
   bool may = true;
   for (int v = 0; v < view_count; ++v) may = may && !status[v].is_bad && !status[v].has_overflowed;
@@ -60,7 +60,7 @@ __device__ inline M::AdamParameter adam_step(float value, float first_moment, fl
   return M::adam(p, gradient, rule);
 }
 
-// Where one float is read and written at a time.
+// The same in memory, one float at a time.
 __device__ inline void adam_in_place(const AdamArrays& arrays, std::size_t at, float gradient, float rate,
                                      const M::AdamRule& rule) {
   const M::AdamParameter p =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// blend_backward's tables of splats by pixels, and the sums over pixels, which are products with them.
+// blend_backward's tables of splats by pixels, and the matrix products with them that are sums over pixels.
 #include "stipple/backend/cuda/shared/pixel_patch.cuh"
 #include "stipple/backend/cuda/shared/tensor_core.cuh"
 
@@ -10,7 +10,7 @@ constexpr int kGroup = 16;  // splats in a warp's tables
 
 struct BackwardPixel {
   float front;   // transmittance in front of the next splat; 0 when finished
-  float behind;  // S
+  float behind;  // S in blend_backward.cu
   float dL_dchannel[4];
   float dL_dalpha;
 };
@@ -21,27 +21,27 @@ struct BackwardState {
   __device__ bool is_finished() const { return are_finished(pixel); }
 };
 
-// A warp's tables of splats by pixels, weight and q side by side. A row's length is such that lanes that read
-// at once meet different banks.
+// A warp's tables of splats by pixels, weight and q side by side. The row stride avoids bank conflicts
+// between lanes.
 struct Table {
   static constexpr int kStride = kPatch * kPatch + 4;
   float2 weight_q[kGroup * kStride];
   PatchSplat list[kWarp];
-  // Places in the batch of the splats that were listed, in order; those that are in the tables, and those
-  // that will be.
+  // Positions in the batch of the listed splats, in order: of those in the tables, and of those to be added
+  // next.
   static constexpr int kRemembered = 2 * kWarp;
   std::uint8_t splat[kRemembered];
 
   __device__ int splat_of_row(unsigned first, int row) const { return splat[(first + row) % kRemembered]; }
 };
 
-// What the tables are multiplied with, as the tensor cores want it: for every eight pixels, a line of the
-// patch, their gradients, the first part of a channel beside its second, and the powers of their places: 1,
-// x, y, x^2, x y, y^2.
+// The factors of the tables, in the layout of the tensor cores. For each line of the patch, eight pixels: the
+// pixels' gradients, with the high and the low part of each channel in adjacent columns, and the monomials of
+// their positions, 1, x, y, x^2, x y, y^2.
 struct Factors {
   float gradient[kPatch][2], power[kPatch][2];
 
-  // `scratch` has room for four floats a pixel.
+  // `scratch` holds four floats per pixel.
   __device__ Factors(const BackwardState& state, float* scratch) {
 #pragma unroll
     for (int i = 0; i < kLanePixels; ++i)
@@ -70,10 +70,11 @@ struct Factors {
   }
 };
 
-// Second phase: what a lane has of the sums of two splats, rows g and g + 8 of the tables.
+// Second phase: a lane's part of one splat's sums. A lane has parts of rows g and g + 8 of the tables, with g
+// and t as in tensor_core.cuh.
 struct RowSums {
   float channel;    // number t
-  float moment[2];  // numbers 2 t and 2 t + 1, about the middle of the patch
+  float moment[2];  // numbers 2 t and 2 t + 1, about the centre of the patch
 };
 
 __device__ inline void multiply_tables(const Table& table, const Factors& factors, RowSums (&sums)[2]) {
@@ -100,7 +101,7 @@ __device__ inline void multiply_tables(const Table& table, const Factors& factor
   for (int r = 0; r < 2; ++r) sums[r] = {color[2 * r] + color[2 * r + 1], {moment[2 * r], moment[2 * r + 1]}};
 }
 
-// Moments about the splat's mean, which lies at -(x, y) from the middle of the patch.
+// Shifts the moments to the splat's mean, which lies at -(x, y) from the centre of the patch.
 __device__ inline void move_to_mean(float x, float y, RowSums& sums) {
   const int first = lane_index() & ~3, t = lane_index() % 4;
   const float m0 = __shfl_sync(kAllLanes, sums.moment[0], first),
@@ -117,8 +118,8 @@ __device__ inline void move_to_mean(float x, float y, RowSums& sums) {
   }
 }
 
-// sum |q conic . (dx, dy)|, which is how q enters dL_dmean_px, without signs. Two lanes a splat, half of the
-// pixels each.
+// sum |q conic . (dx, dy)|: dL_dmean_px, but summed over the absolute values of the pixels' shares. Two lanes
+// work on a splat, each on half of the pixels.
 __device__ inline Vec2f sum_absolute(const Table& table, const StagedSplat& s, const Patch& patch) {
   constexpr int kHalf = kPatch * kPatch / 2;
   const int row = lane_index() % kGroup, half = lane_index() / kGroup;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One Gaussian out of memory, shared by project and its backward pass.
+// Loads Gaussians from memory, for project and its backward pass.
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/shared/kernel.cuh"
 
 namespace stipple::cuda {
 
 struct GaussianPointers : GaussianArrays<ConstPointer> {
-  const Vec3f* color;                  // or null: from sh
-  const PackedCovariance* covariance;  // or null: from log_scale and rotation
+  const Vec3f* color;                  // null to compute it from sh
+  const PackedCovariance* covariance;  // null to compute it from log_scale and rotation
   unsigned count;
   bool is_activated;  // as in Precomputed
 
@@ -45,9 +45,9 @@ __device__ inline M::ActiveGaussian load_gaussian(const GaussianPointers& g, uns
   return M::activate(stored, form_of(g), scale_modifier);
 }
 
-// A warp's rows of coefficients in shared memory. A row is one Gaussian's; they lie one after the other in
-// memory, and are read by whole warps, four floats a lane. Rows are padded so that lanes that read their own
-// meet different banks.
+// The SH coefficients of a warp's Gaussians in shared memory, one row per Gaussian. Rows are contiguous in
+// global memory and are read by whole warps, four floats per lane. In shared memory they are padded, so that
+// lanes that read their own rows do not conflict on banks.
 template <int kDegree>
 struct CoefficientRows {
   static constexpr int kCount = (kDegree + 1) * (kDegree + 1);
@@ -56,7 +56,7 @@ struct CoefficientRows {
   static constexpr bool kIsVector = kFloats % 4 == 0;
   alignas(16) float value[kWarp * kStride];
 
-  // Rows of the Gaussians whose bit is set in `wanted`; sh is that of the warp's first.
+  // Loads the rows of the Gaussians whose bits are set in `wanted`; `sh` points to the warp's first Gaussian.
   __device__ void load(const float* sh, unsigned wanted) {
     if constexpr (kIsVector) {
       constexpr int kVectors = kFloats / 4;
@@ -102,7 +102,7 @@ struct CoefficientRows {
   }
 };
 
-// Calls f(std::integral_constant<int, degree>).
+// Calls f(std::integral_constant<int, degree>()).
 template <class F>
 void with_degree(int degree, F f) {
   switch (degree) {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One Gaussian's way back: from its splat's gradient to those of its stored parameters.
+// The backward pass of one Gaussian: from its splat's gradient to the gradients of its stored parameters.
 //
-// The files that use this are compiled without contraction to fused operations (see CMakeLists.txt), so that
-// project_backward followed by optimize gives the same bits as project_backward_optimize.
+// The files that include this are compiled without contraction to fused multiply-adds (see
+// src/stipple/CMakeLists.txt), so that project_backward followed by optimize gives the same bits as
+// project_backward_optimize.
 #include "stipple/backend/cuda/shared/gaussian.cuh"
 
 namespace stipple::cuda {
 
 struct GaussianGradient {
   M::StoredGaussian stored{{0, 0, 0}, {0, 0, 0}, {0, 0, 0, 0}, 0, {0, 0, 0, 0, 0, 0}};
-  Vec3f sh_sum{0, 0, 0};  // of sum_k basis_k sh_k: that of coefficient k is basis_k times this
-  Vec3f color{0, 0, 0};   // when it was given
+  Vec3f sh_sum{0, 0, 0};  // of sum_k basis_k sh_k; coefficient k gets basis_k times this
+  Vec3f color{0, 0, 0};   // if the colour was given
 };
 
-struct SeenSplat {  // what the way back needs to know of the way there
+struct SeenSplat {  // what the backward pass needs from the forward pass
   float opacity = 0, depth = 0;
   Vec3f color{0, 0, 0};
 };
@@ -43,7 +44,7 @@ __device__ inline Splat load_splat_gradient(const Splat* gradients, unsigned i) 
   return s;
 }
 
-// Of a Gaussian that is drawn. `basis` is filled in for the coefficients' gradients; dL_dcamera may be null.
+// For a Gaussian that is drawn. Sets `basis`, for the coefficients' gradients; dL_dcamera may be null.
 template <int kDegree>
 __device__ GaussianGradient gaussian_backward(const GaussianPointers& g, const M::ActiveGaussian& in,
                                               const M::Pinhole& camera, const M::RenderSettings& settings,
@@ -74,8 +75,8 @@ __device__ GaussianGradient gaussian_backward(const GaussianPointers& g, const M
   return out;
 }
 
-// A warp's basis functions and the colour's gradients in shared memory: together, every coefficient's
-// gradient.
+// A warp's basis functions and gradients of their sums, in shared memory; the products are the gradients of
+// the coefficients.
 template <int kDegree>
 struct CoefficientGradients {
   static constexpr int kCount = CoefficientRows<kDegree>::kCount, kFloats = CoefficientRows<kDegree>::kFloats;
@@ -89,7 +90,7 @@ struct CoefficientGradients {
     for (int c = 0; c < 3; ++c) sum[3 * lane + c] = sh_sum[c];
     __syncwarp();
   }
-  __device__ float operator()(int row, int place) const {  // place: of 3 * k + channel
+  __device__ float operator()(int row, int place) const {  // place = 3 k + channel
     return basis[row * kStride + place / 3] * sum[3 * row + place % 3];
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What kernels of all stages use.
+// Helpers for the kernels of all stages.
 #include <cstdint>
 
 #include "stipple/backend/cuda/runtime/device_memory.h"
@@ -26,12 +26,12 @@ __device__ inline T sum_over_warp(T value) {
   return value;
 }
 
-// Over a block of kThreads, for all of them, always in the same order.
+// Sums over a block of kThreads, always in the same order; all threads get the result.
 template <int kThreads>
 __device__ inline double sum_over_block(double value) {
   __shared__ double warp_sum[kThreads / kWarp];
   value = sum_over_warp(value);
-  __syncthreads();  // nobody still reads the last call's
+  __syncthreads();  // until the previous call's sums have been read
   if (lane_index() == 0) warp_sum[threadIdx.x / kWarp] = value;
   __syncthreads();
   double sum = 0;

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What blend and blend_backward share. A tile is a block of four warps; a warp has a patch of 8 x 8 of its
-// pixels, a lane two of those, one above the other: what is read of a splat serves both, and reading is what
-// there is most of.
+// Shared by blend and blend_backward. A thread block of four warps draws a tile. Each warp has a patch of
+// 8 x 8 pixels, and each lane two of those, in one column: what a lane reads of a splat serves both, and
+// these reads dominate.
 //
-// Alpha is evaluated in the folded form of math/blending.glsl, 2^y; here y is a polynomial of the place in
-// the patch. Both passes evaluate y and the exponential with the same operations, so that they see exactly
-// the same contributions.
+// Alpha is evaluated in the folded form of math/blending.glsl, 2^y; here y is a polynomial in the pixel's
+// position in the patch. Both stages evaluate y and the exponential with the same operations, so that they
+// see exactly the same contributions.
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/shared/chunk.h"
 #include "stipple/backend/cuda/shared/kernel.cuh"
 
 namespace stipple::cuda {
 
-constexpr int kPatch = 8;  // pixels a side
+constexpr int kPatch = 8;  // side in pixels
 constexpr int kTileThreads = 128, kTileWarps = 4;
 constexpr int kLanePixels = 2;
 
 // A thread's pixels.
 struct PixelPlace {
   int x, y[kLanePixels];
-  bool is_inside[kLanePixels];  // the picture
-  unsigned at[kLanePixels];     // in a plane
-  int in_tile[kLanePixels];     // in checkpoints
+  bool is_inside[kLanePixels];  // the image
+  unsigned at[kLanePixels];     // index in a plane
+  int in_tile[kLanePixels];     // index in a checkpoint's field
 
   __device__ PixelPlace(unsigned tile, int columns, int first_row, int width, int height) {
     const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_index();
@@ -40,7 +40,7 @@ struct PixelPlace {
   static __device__ int pixel_of(int lane, int i) { return i * kWarp + lane; }  // in the patch, row by row
 };
 
-// Whether nothing more is drawn into any of a lane's pixels.
+// Whether all of a lane's pixels are finished.
 template <class Pixel>
 __device__ bool are_finished(const Pixel (&pixel)[kLanePixels]) {
   float live = 0;
@@ -49,14 +49,14 @@ __device__ bool are_finished(const Pixel (&pixel)[kLanePixels]) {
   return live == 0;
 }
 
-// A splat as a tile keeps it in shared memory; 48 bytes.
+// A splat in the shared memory of a tile's block; 48 bytes.
 struct StagedSplat {
   float4 shape;   // mean x, mean y, a, b
-  float4 limits;  // c, log2 opacity, largest exponent, nothing
+  float4 limits;  // c, log2 opacity, largest exponent, unused
   float4 color;   // red, green, blue, depth
 };
 
-// kGiven: with these channels in place of the splat's own.
+// With kGiven, `channels` replaces the splat's own.
 template <bool kGiven>
 __device__ StagedSplat stage(const ProjectedSplat* splats, const float4* channels, unsigned gaussian,
                              float log2_alpha_max) {
@@ -71,17 +71,17 @@ __device__ StagedSplat stage(const ProjectedSplat* splats, const float4* channel
   return s;
 }
 
-// A splat as one warp sees it: y as a polynomial of the place in the warp's own patch of pixels, counted from
-// its middle. 48 bytes, of which 40 are read for every pixel.
+// A splat as one warp sees it: the exponent as a polynomial in the position (x, y) relative to the centre of
+// the warp's patch. 48 bytes, of which 40 are read for every pixel.
 struct PatchSplat {
-  float4 line;       // y = line.x + line.y x + line.z y + ..., largest exponent
-  float4 curve_red;  // ... + curve.x x^2 + curve.y x y + curve.z y^2; red
+  float4 line;       // exponent = line.x + line.y x + line.z y + ...; .w is the largest exponent
+  float4 curve_red;  // ... + curve_red.x x^2 + curve_red.y x y + curve_red.z y^2; .w is red
   float2 green_blue;
   float depth;
   float unused;
 };
 
-struct PatchPixels {  // where a lane's are
+struct PatchPixels {  // positions of a lane's pixels, relative to the centre of the patch
   float x, xx, y[kLanePixels];
 
   __device__ PatchPixels() {
@@ -94,7 +94,7 @@ struct PatchPixels {  // where a lane's are
   }
 };
 
-// What the lane's pixels have in common.
+// The terms of the exponent that are the same for all of a lane's pixels.
 struct ColumnTerms {
   float constant, slope;
 
@@ -113,7 +113,7 @@ __device__ inline float exp2_of(float y) {
   return result;
 }
 
-// A warp's patch of pixels, by its middle.
+// A warp's patch of pixels, given by its centre.
 struct Patch {
   float x, y;
 
@@ -122,8 +122,8 @@ struct Patch {
     y = __shfl_sync(kAllLanes, static_cast<float>(place.y[0]), 0) + 0.5f * kPatch;
   }
 
-  // Whether the splat may be drawn in it: the largest exponent within it. That is at the mean, or on one of
-  // the two edges that face it. There is some slack, so that rounding never loses a pixel.
+  // Whether the splat may be drawn in the patch. The exponent is largest at the mean, if that is inside, or
+  // on one of the two edges that face it. Some slack ensures that rounding never loses a pixel.
   __device__ bool meets(const StagedSplat& s) const {
     constexpr float kHalf = 0.5f * (kPatch - 1);
     const float a = s.shape.z, b = s.shape.w, c = s.limits.x, dx = x - s.shape.x, dy = y - s.shape.y;
@@ -137,7 +137,7 @@ struct Patch {
     return fmaxf(side, above) + s.limits.y + slack >= M::min_exponent;
   }
 
-  // Explicit operations, so that both passes round alike.
+  // Explicitly rounded operations, so that both stages get the same bits.
   __device__ PatchSplat see(const StagedSplat& s) const {
     const float a = s.shape.z, b = s.shape.w, c = s.limits.x;
     const float dx = __fsub_rn(x, s.shape.x), dy = __fsub_rn(y, s.shape.y);
@@ -154,8 +154,8 @@ struct Patch {
   }
 };
 
-// Of 32 staged splats, those that reach the patch, one after the other into `list`; which, as a bit each.
-// Lane k looks at splat k, and is told its place in the list.
+// Of up to 32 staged splats, writes those that reach the patch to `list`, and returns them as a bit mask.
+// Lane k tests splat k, and gets its position in the list, or -1, as `place`.
 __device__ inline unsigned list_reaching(const StagedSplat* staged, unsigned count, const Patch& patch,
                                          PatchSplat* list, int& place) {
   const unsigned lane = static_cast<unsigned>(lane_index());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What blend_backward adds up for a splat, and the gradient that follows from it.
+// The sums that blend_backward accumulates for a splat, and the gradient computed from them.
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/shared/kernel.cuh"
 
 namespace stipple::cuda {
 
-// Three groups of four, each of which a lane has together: a colour, two of the six moments, and one more.
+// Three groups of four, each held by one lane: a colour channel, two of the six moments, and one more sum.
 enum Field {
   kRed,
   kM0,
@@ -23,12 +23,12 @@ enum Field {
   kFields
 };
 
-// Which gradients there are, and which are wanted.
+// Which gradients there are and which are wanted, and whether they are summed in a fixed order.
 template <bool kWithFourth, bool kWithAbsolute, bool kInFixedOrder, bool kOfGivenChannels = false>
 struct GradientKind {
   static constexpr bool kFourth = kWithFourth, kAbsolute = kWithAbsolute, kFixedOrder = kInFixedOrder,
                         kGiven = kOfGivenChannels;
-  // In a pair's sums, this says that they are this pass's.
+  // The field of a pair's sums that identifies the pass that wrote them.
   static constexpr int kStamp = kAbsolute ? kFields + 0 : kAbsoluteY + 0;
   static constexpr int kStride = kFixedOrder && kAbsolute ? kFields + 4 : kFields + 0;
 };
@@ -38,7 +38,7 @@ struct SplatSums {
   float field[kFields] = {};
 };
 
-// Every Gaussian's own sums ...
+// The sums of Gaussian i.
 template <class K>
 __device__ SplatSums<K> load_sums(const float* sums, unsigned i) {
   SplatSums<K> sum;
@@ -54,7 +54,7 @@ __device__ SplatSums<K> load_sums(const float* sums, unsigned i) {
   return sum;
 }
 
-// ... which must be zero again for the next pass.
+// The next pass expects zeros.
 template <class K>
 __device__ void clear_sums(float* sums, unsigned i) {
   auto* at = reinterpret_cast<float4*>(sums + static_cast<std::size_t>(i) * K::kStride);

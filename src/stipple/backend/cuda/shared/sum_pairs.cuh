@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What blend_backward has added up, by Gaussian or by pair of Gaussian and tile, to the splats' gradients.
+// From blend_backward's sums, per Gaussian or per pair of Gaussian and tile, to the splats' gradients.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/shared/splat_sums.cuh"
 
 namespace stipple::cuda {
 
-// The sums of emissions begin, begin + step, ...
+// Adds up the sums of pairs begin, begin + step, ..., where they have the stamp of this pass.
 template <class K>
 __device__ SplatSums<K> sum_partials(const float* partial, std::uint32_t stamp, unsigned begin, unsigned end,
                                      unsigned step) {
   SplatSums<K> sum;
-  for (unsigned e = begin; e < end; e += step) {
-    const auto* from = reinterpret_cast<const float4*>(partial + static_cast<std::size_t>(e) * K::kStride);
+  for (unsigned pair = begin; pair < end; pair += step) {
+    const auto* from = reinterpret_cast<const float4*>(partial + static_cast<std::size_t>(pair) * K::kStride);
     float4 part[K::kStride / 4];
 #pragma unroll
     for (int i = 0; i < K::kStride / 4; ++i) part[i] = from[i];
@@ -25,9 +25,9 @@ __device__ SplatSums<K> sum_partials(const float* partial, std::uint32_t stamp, 
 }
 
 constexpr int kSumThreads = 128;
-constexpr unsigned kRunAlone = 16;  // emissions that a lane adds up by itself
+constexpr unsigned kRunAlone = 16;  // pairs that a lane adds up by itself
 
-// Every Gaussian's own run of pairs; long ones by the whole warp.
+// Adds up each lane's run of pairs; long runs are shared by the whole warp.
 template <class K>
 __device__ SplatSums<K> sum_run(const float* partial, std::uint32_t stamp, PairRange run) {
   const bool is_long = run.end - run.begin > kRunAlone;
@@ -46,14 +46,14 @@ __device__ SplatSums<K> sum_run(const float* partial, std::uint32_t stamp, PairR
   return sum;
 }
 
-__device__ inline bool is_finite(const Splat& s) {  // a chain that stays zero unless one is not
+__device__ inline bool is_finite(const Splat& s) {  // the sum is 0 unless a value is not finite
   const float a =
       fmaf(s.mean_px.x, 0, fmaf(s.mean_px.y, 0, fmaf(s.conic.x, 0, fmaf(s.conic.y, 0, s.conic.z * 0))));
   const float b = fmaf(s.channels.x, 0, fmaf(s.channels.y, 0, fmaf(s.channels.z, 0, s.channels.w * 0)));
   return fmaf(s.opacity, 0, a + b) == 0;
 }
 
-// A row of 40 bytes, 8 at a time.
+// Stores 40 bytes, 8 at a time.
 __device__ inline void store_splat(const Splat& s, Splat* to, unsigned i) {
   auto* out = reinterpret_cast<float2*>(to + i);
   out[0] = make_float2(s.mean_px.x, s.mean_px.y);
@@ -65,13 +65,14 @@ __device__ inline void store_splat(const Splat& s, Splat* to, unsigned i) {
 
 template <class K>
 __global__ void __launch_bounds__(kSumThreads)
-    sum_kernel(const ProjectedSplat* splats, const PairRange* emissions, unsigned count, float* sums,
-               std::uint32_t stamp, Splat* dL_dsplat, Vec2f* absolute, ViewStatus* status) {
+    sum_kernel(const ProjectedSplat* splats, const PairRange* pairs_from_gaussian, unsigned count,
+               float* sums, std::uint32_t stamp, Splat* dL_dsplat, Vec2f* absolute, ViewStatus* status) {
   const unsigned i = blockIdx.x * kSumThreads + threadIdx.x;
   const bool is_seen = i < count && splats[i].splat.opacity > 0;
   SplatSums<K> sum;
   if constexpr (K::kFixedOrder)
-    sum = sum_run<K>(sums, stamp, is_seen && !status->has_overflowed ? emissions[i] : PairRange{0, 0});
+    sum = sum_run<K>(sums, stamp,
+                     is_seen && !status->has_overflowed ? pairs_from_gaussian[i] : PairRange{0, 0});
   else if (is_seen) {
     sum = load_sums<K>(sums, i);
     clear_sums<K>(sums, i);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Products of small matrices by the tensor cores: c += a b, with a 16 x 8, b 8 x 8 and c 16 x 8, spread over
-// a warp. With g = lane / 4 and t = lane % 4 a lane has
+// Products of small matrices on the tensor cores: c += a b, with a 16 x 8, b 8 x 8 and c 16 x 8, distributed
+// over a warp. With g = lane / 4 and t = lane % 4, a lane holds
 //
 //   a  (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4)        b  (t, g), (t + 4, g)
 //   c  (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1)
 //
-// Factors have 11 bits there. A float is the sum of two such: products of both parts are nearly exact.
+// Factors have 11 significant bits (TF32). A float is split into a sum of two such numbers; multiplying both
+// parts makes products nearly exact.
 #include "stipple/backend/cuda/shared/kernel.cuh"
 
 namespace stipple::cuda {
@@ -21,7 +22,7 @@ __device__ inline SplitFloat split(float value) {
 }
 
 #if __CUDA_ARCH__ < 800
-// Without such cores, and slowly. Not inline: there are many calls, and compiling them all takes minutes.
+// A slow fallback for GPUs without TF32. Not inlined: there are many calls, and compiling them takes minutes.
 __device__ __noinline__ static float multiply_add(float c, float a0, float a1, float b0, float b1, int row,
                                                   int column) {
   for (int k = 0; k < 8; ++k)
@@ -41,7 +42,7 @@ __device__ inline void multiply_add(float (&c)[4], const float (&a)[4], const fl
         "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
 #else
   const int g = lane_index() / 4, t = lane_index() % 4;
-  for (int i = 0; i < 4; ++i)  // rows g and g + 8 are of the same lanes' a
+  for (int i = 0; i < 4; ++i)  // the same lanes hold rows g and g + 8 of a
     c[i] = multiply_add(c[i], a[i / 2], a[2 + i / 2], b[0], b[1], g, 2 * t + i % 2);
 #endif
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tiles that a splat touches, row by row of tiles; splats with many rows are shared out among a warp's
-// lanes.
+// The tiles that a splat touches, by rows of tiles; the lanes of a warp share the work on splats with many
+// rows.
 //
-// project counts with these functions what bin then writes, so both must find exactly the same: the two files
-// that use them are compiled without contraction to fused operations (see CMakeLists.txt), and then every
-// operation is rounded by itself wherever it stands.
+// project counts the tiles that bin then writes, so both must find exactly the same ones. The two files are
+// therefore compiled without contraction to fused multiply-adds (see src/stipple/CMakeLists.txt): every
+// operation is then rounded separately, wherever it is inlined.
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/shared/kernel.cuh"
 
 namespace stipple::cuda {
 
-constexpr int kRowsAlone = 4;  // up to so many rows a lane does by itself
+constexpr int kRowsAlone = 4;  // a lane handles the first rows of its splat by itself
 
 struct TileSearch {  // of one splat
   M::Footprint footprint;
@@ -45,7 +45,7 @@ __device__ inline T broadcast(const T& value, int lane) {
   return result;
 }
 
-// How many tiles; called by whole warps, with no rows where there is no splat.
+// The number of tiles of each lane's splat. Called by whole warps; a lane without a splat passes no rows.
 __device__ inline unsigned count_tiles(const TileSearch& search, int column_count) {
   unsigned count = 0;
   const int alone = min(search.row_count(), kRowsAlone);
@@ -62,8 +62,8 @@ __device__ inline unsigned count_tiles(const TileSearch& search, int column_coun
   return count;
 }
 
-// Calls write(tile, place, gaussian) for every tile of every lane's splat; tiles count from the band's first
-// row, places from the lane's `first`.
+// Calls write(tile, place, gaussian) for every tile of every lane's splat. Tiles are counted from the band's
+// first row, places from the lane's `first`.
 template <class F>
 __device__ void for_each_tile(const TileSearch& search, unsigned gaussian, int column_count, int first_row,
                               unsigned first, F write) {
@@ -88,7 +88,7 @@ __device__ void for_each_tile(const TileSearch& search, unsigned gaussian, int c
       M::TileRange c;
       c.begin = c.end = 0;
       if (row < shared.rows.end) c = shared.columns(row, column_count);
-      unsigned through = length(c);  // of this and the lanes before
+      unsigned through = length(c);  // sum over the lanes up to this one
       for (int offset = 1; offset < kWarp; offset *= 2) {
         const unsigned before = __shfl_up_sync(kAllLanes, through, offset);
         if (lane_index() >= offset) through += before;
