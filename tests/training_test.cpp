@@ -12,6 +12,8 @@
 #include "stipple/io/image/image_file.h"
 #include "stipple/scene/formats/save_scene.h"
 #include "stipple/synth/synth.h"
+#include "stipple/train/memory_plan.h"
+#include "stipple/train/schedule.h"
 #include "stipple/train/trainer.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/faulty_backend.h"
@@ -205,7 +207,7 @@ TEST(Training, RefinementEndsTheStepThatItIsDueAt) {
   for (int i = 0; i < 60; ++i) {
     const StepReport r = trainer.step();
     EXPECT_EQ(r.gaussian_count, trainer.device_gaussians().size());
-    EXPECT_EQ(r.gaussian_count > before, trainer.schedule().refines_at(r.step)) << r.step;
+    EXPECT_EQ(r.gaussian_count > before, Schedule(o, 1).refines_at(r.step)) << r.step;
     refinements += r.gaussian_count > before;
     before = r.gaussian_count;
   }
@@ -222,14 +224,14 @@ TEST(Training, TheLastStepIsNotRefinedUnlessTheRunGoesOn) {
   const Gaussians whole = train(o);
   o.stop_at = 60;
   Trainer first(*backend, small_scene(), o);
-  ASSERT_TRUE(first.schedule().refines_at(60));
+  ASSERT_TRUE(Schedule(o, 1).refines_at(60));
   std::size_t before = 0;
   while (!first.done()) {
     const StepReport r = first.step([&](const StepReport& trained) {
       EXPECT_EQ(trained.step, first.steps_done() + 1);
       before = first.device_gaussians().size();
     });
-    EXPECT_EQ(r.gaussian_count > before, first.schedule().refines_at(r.step) && r.step < 60);
+    EXPECT_EQ(r.gaussian_count > before, Schedule(o, 1).refines_at(r.step) && r.step < 60);
   }
   EXPECT_EQ(first.steps_done(), 60);
   first.save(folder / "checkpoint");
@@ -298,27 +300,27 @@ TEST(Checkpoint, BrokenOnesAreRefusedAndLeaveTheTrainerAlone) {
     EXPECT_TRUE(same_bits(before, trainer.gaussians()));
     return message.substr(std::min(message.size(), (folder / "bad").string().size() + 2));
   };
-  EXPECT_EQ(error_with(""), "this is no checkpoint of Stipple");
-  EXPECT_EQ(error_with("hello, I am some other file"), "this is no checkpoint of Stipple");
+  EXPECT_EQ(error_with(""), "this file is not a Stipple checkpoint");
+  EXPECT_EQ(error_with("hello, I am some other file"), "this file is not a Stipple checkpoint");
   for (std::size_t length :
        {std::size_t{8}, std::size_t{19}, std::size_t{30}, good.size() / 2, good.size() - 1})
-    EXPECT_EQ(error_with(good.substr(0, length)), "the checkpoint ends early; it cannot be resumed from")
+    EXPECT_EQ(error_with(good.substr(0, length)), "the checkpoint is truncated and cannot be used")
         << length;
-  EXPECT_EQ(error_with(good + "x"), "there is more in the checkpoint than there should be");
+  EXPECT_EQ(error_with(good + "x"), "the checkpoint has extra data at its end and cannot be used");
   std::string newer = good;
   newer[8] = 9;
-  EXPECT_EQ(error_with(newer), "the checkpoint has version 9, this program knows 2; use the newer program");
+  EXPECT_EQ(error_with(newer), "the checkpoint has version 9, but this program supports versions up to 2; use a newer program");
   std::string flipped = good;
   flipped[good.size() - 100] ^= 1;
   EXPECT_EQ(error_with(flipped),
-            "the checkpoint is damaged (its checksum is wrong); it cannot be resumed from");
+            "the checkpoint is damaged (its checksum is wrong) and cannot be used");
   o.seed = 5;
   Trainer other(*backend, small_scene(), o);
   EXPECT_EQ(
       error_of([&] { other.restore(folder / "good"); }),
       (folder / "good").string() +
-          ": the checkpoint is of another run: it has seed 1, not 5; start without --resume, or with its "
-          "options");
+          ": the checkpoint belongs to another run (seed is 1, not 5); restore it with the scene and the "
+          "options of that run");
   EXPECT_EQ(error_of([&] { trainer.save(folder / "no/such/folder"); }).empty(), false);
   trainer.restore(folder / "good");
 }

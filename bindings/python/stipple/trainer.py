@@ -29,11 +29,15 @@ class Trainer:
 
     def __init__(self, scene: Union[Scene, Path], **options: Any) -> None:
         if isinstance(scene, Scene):
+            for name in _stipple.SCENE_OPTIONS:
+                if name in options:
+                    raise TypeError(f"{name} is an option of load_scene, and this scene is already loaded")
             self.scene = scene
         else:
-            of_photos = {name: options.pop(name) for name in _stipple.SCENE_OPTIONS if name in options}
-            self.scene = load_scene(scene, **of_photos)
-        self._inner = _stipple.Trainer(self.scene._inner, options)
+            names = [*_stipple.SCENE_OPTIONS, "seed"]
+            self.scene = load_scene(scene, **{name: options.pop(name) for name in names if name in options})
+        # With the options of the scene, since a photo that is blended over white needs a white background.
+        self._inner = _stipple.Trainer(self.scene._inner, {**self.scene._options, **options})
 
     def step(self) -> "_stipple.StepReport":
         """One step: its loss, psnr, gaussian_count and milliseconds by stage."""

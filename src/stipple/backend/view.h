@@ -21,7 +21,7 @@ struct RenderOptions {
 
 enum class OptionRange { kAny, kPositive, kBetween0And1 };
 
-// Calls f(flag without --, value, its range, help) for every option but the depth, which is an output: the
+// Calls f(name, value, its range, help) for every option but the depth, which is an output: the
 // one list from which the flags of the command, the keyword arguments of Python, and the files of a run are
 // made.
 template <class Options, class F>
@@ -29,9 +29,9 @@ void for_each_render_option(Options& o, F f) {
   using Range = OptionRange;
   f("background", o.background, Range::kAny, "red,green,blue, each from 0 to 1");
   f("antialiased", o.antialiased, Range::kAny, "dim splats by what the screen blur adds to them");
-  f("scale-modifier", o.scale_modifier, Range::kPositive, "times the size of every Gaussian");
-  f("alpha-max", o.alpha_max, Range::kBetween0And1, "no splat is more opaque than this");
-  f("near-plane", o.near_plane, Range::kPositive, "what is nearer is not drawn, in units of the scene");
+  f("scale_modifier", o.scale_modifier, Range::kPositive, "times the size of every Gaussian");
+  f("alpha_max", o.alpha_max, Range::kBetween0And1, "no splat is more opaque than this");
+  f("near_plane", o.near_plane, Range::kPositive, "what is nearer is not drawn, in units of the scene");
   f("blur", o.blur_px2, Range::kPositive, "variance, in square pixels, that is added to every splat");
 }
 
@@ -41,7 +41,7 @@ const char* range_problem(OptionRange range, float value);
 inline const char* range_problem(OptionRange, bool) { return nullptr; }
 const char* range_problem(OptionRange range, Vec3f value);
 
-void check(const RenderOptions& options);  // throws Error naming the flag that makes no sense
+void check(const RenderOptions& options);  // throws OptionError for the first that is out of range
 
 struct TileRows {  // begin to end - 1
   int begin, end;

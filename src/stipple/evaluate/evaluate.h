@@ -1,30 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How well a model shows views that were photographed.
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "stipple/backend/backend.h"
+#include "stipple/evaluate/evaluation.h"
 #include "stipple/image/image.h"
 #include "stipple/photo/photo_cache.h"
 #include "stipple/scene/scene.h"
 
 namespace stipple {
-
-struct ViewScore {
-  std::string name;  // the view's
-  double psnr = 0;   // dB; infinite where every pixel is right
-  double ssim = 0;
-};
-
-struct Evaluation {
-  double psnr = 0, ssim = 0;  // means over the views; not a number when there are none
-  std::vector<ViewScore> views;
-};
-
-using EvaluationProgress = std::function<void(std::size_t done)>;
 
 // A photo's colours, 0 to 1, in 3 channels.
 Image image_of(const Photo& photo);

@@ -97,13 +97,16 @@ void ViewBuilder::add(const SourceImage& image) {
 
 std::vector<SceneProblem> ViewBuilder::problems() const {
   std::vector<SceneProblem> found;
-  const auto add = [&](const Dropped& d, const char* what, const std::string& advice) {
+  const auto add = [&](const Dropped& d, const char* what, const std::string& advice,
+                       const std::vector<std::string>& options = {}) {
     if (d.count > 0)
-      found.push_back({false, fmt::format(fmt::runtime(what), count_of(d.count, "image"), d.first), advice});
+      found.push_back(
+          {false, fmt::format(fmt::runtime(what), count_of(d.count, "image"), d.first), advice, options});
   };
   add(missing_, "{} not in the folder, such as {}",
-      fmt::format("They are left out; copy them to {}, or say where they are with --images.",
-                  finder_.folder().string()));
+      fmt::format("They are left out; copy them to {}, or name the folder that holds them.",
+                  finder_.folder().string()),
+      {"images"});
   add(outside_, "{} whose name leads outside the scene, such as {}",
       "They are left out; put the photos into the scene's folder, and name them relative to it.");
   add(unreadable_, "{} cannot be used: {}", "They are left out; copy or convert them again.");
