@@ -66,7 +66,7 @@ void expect_finite(const Everything& e) {
 }
 
 // One value of one Gaussian among ordinary ones is bad: the picture is that of the others.
-TEST_P(BackendTest, ANaNGaussianIsCulledAndNotSpread) {
+TEST_P(BackendTest, CullsNonFiniteGaussians) {
   float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   View view{looking_down_z(60, 45, 50), {.depth = DepthOutput::kExpected}};
   const std::size_t bad = 17;
@@ -92,7 +92,7 @@ TEST_P(BackendTest, ANaNGaussianIsCulledAndNotSpread) {
   }
 }
 
-TEST_P(BackendTest, HostileGaussiansGiveFinitePicturesAndGradients) {
+TEST_P(BackendTest, HostileGaussiansGiveFiniteImagesAndGradients) {
   float infinity = std::numeric_limits<float>::infinity();
   Gaussians g = make_gaussians(0, 0);
   for (float a : {-infinity, -46.0f, -6.9f, 0.0f, 5.0f, 20.0f, 39.14f, 43.0f, 46.0f, 100.0f})
@@ -118,7 +118,7 @@ TEST_P(BackendTest, HostileGaussiansGiveFinitePicturesAndGradients) {
 
 // Long needles far outside the picture: rounding may misplace them, but never make them brighter than they
 // are.
-TEST_P(BackendTest, NeedlesAreNeverMoreOpaqueThanTheyAre) {
+TEST_P(BackendTest, RoundingNeverMakesNeedlesMoreOpaque) {
   Random random(31);
   for (int trial = 0; trial < 200; ++trial) {
     Gaussians g = make_gaussians(1, 0);
@@ -135,7 +135,7 @@ TEST_P(BackendTest, NeedlesAreNeverMoreOpaqueThanTheyAre) {
 }
 
 // Scales and opacities themselves: the same picture, and gradients that differ by the activations' own.
-TEST_P(BackendTest, ActivatedValuesReplaceTheStored) {
+TEST_P(BackendTest, ActivatedValuesReplaceTheStoredOnes) {
   const Gaussians g = random_cloud(203, 1, 35, {.spread = 1.5f, .log_scale = -2});
   Gaussians activated = g;
   for (std::size_t i = 0; i < g.size(); ++i) {
@@ -171,7 +171,7 @@ TEST_P(BackendTest, ActivatedValuesReplaceTheStored) {
   EXPECT_GT(norm, 0);
 }
 
-TEST_P(BackendTest, PrecomputedColorsAndCovariancesReplaceTheComputed) {
+TEST_P(BackendTest, PrecomputedColorsAndCovariancesReplaceTheComputedOnes) {
   Gaussians g = random_cloud(203, 2, 32, {.spread = 1.5f, .log_scale = -2});
   View view{looking_down_z(75, 50, 60), {}};
   Reference reference = to_reference(g, view);
@@ -222,7 +222,7 @@ TEST_P(BackendTest, PrecomputedColorsAndCovariancesReplaceTheComputed) {
 }
 
 // Pixel by pixel, the sum of what one pixel alone would give, without its sign.
-TEST_P(BackendTest, AbsoluteGradientsAreTheSumOverPixels) {
+TEST_P(BackendTest, AbsoluteGradientsSumMagnitudesOverPixels) {
   Gaussians g = random_cloud(30, 0, 47, {.spread = 0.5f});
   View view{looking_down_z(20, 17, 15), {}};
   Rendering run(GetParam(), g, view);
@@ -251,7 +251,7 @@ TEST_P(BackendTest, AbsoluteGradientsAreTheSumOverPixels) {
   EXPECT_GT(seen, 1);
 }
 
-TEST_P(BackendTest, TheSameBitsForAnyNumberOfThreads) {
+TEST_P(BackendTest, BitsDoNotDependOnTheNumberOfThreads) {
   STIPPLE_SKIP_UNORDERED(GetParam());
   Gaussians g = random_cloud(5000, 2, 50, {.spread = 2.5f});
   View view{looking_down_z(245, 136, 150), {.depth = DepthOutput::kExpected}};
@@ -332,7 +332,7 @@ TEST_P(BackendTest, NothingToDrawGivesTheBackground) {
 }
 
 // A picture in bands of any height, one of them beyond the picture's end, is the picture.
-TEST_P(BackendTest, BandsMakeTheWholePicture) {
+TEST_P(BackendTest, BandsMakeTheWholeImage) {
   const Gaussians g = random_cloud(2000, 2, 61, {.spread = 2.5f});
   View view{looking_down_z(245, 136, 150),
             {.background = {0.2f, 0.5f, 0.7f}, .depth = DepthOutput::kExpected}};
@@ -352,7 +352,7 @@ TEST_P(BackendTest, BandsMakeTheWholePicture) {
 }
 
 // Less and less memory: bands first, and in the end a sentence.
-TEST(Render, IsDoneInBandsWhereThereIsLittleRoom) {
+TEST(Render, UsesBandsIfMemoryIsShort) {
   const Gaussians g = random_cloud(3000, 1, 62, {.log_scale = -1});
   const View view{looking_down_z(200, 300, 150), {}};
   LimitedBackend backend(std::size_t{1} << 30);

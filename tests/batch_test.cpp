@@ -47,7 +47,7 @@ class BatchTest : public PerBackendTest {};
 INSTANTIATE_TEST_SUITE_P(, BatchTest, testing::ValuesIn(test_backend_names()),
                          [](const auto& name) { return name.param; });
 
-TEST_P(BatchTest, IsTheSumOfItsViewsGradients) {
+TEST_P(BatchTest, SumsTheGradientsOfItsViews) {
   auto backend = make_test_backend(GetParam());
   for (const bool visible_only : {false, true}) {
     BatchScene scene(*backend);
@@ -126,7 +126,7 @@ TEST_P(BatchTest, TheSameViewTwiceCountsTwice) {
 }
 
 // Of one view and of several: what a step is asked for besides, its update does not lose.
-TEST_P(BatchTest, GradientsOfCamerasComeWithTheStep) {
+TEST_P(BatchTest, ReturnsTheGradientsOfCamerasAndBackground) {
   auto backend = make_test_backend(GetParam());
   for (const int count : {1, 3}) {
     BatchScene scene(*backend, count);
@@ -155,7 +155,7 @@ TEST_P(BatchTest, GradientsOfCamerasComeWithTheStep) {
   }
 }
 
-TEST_P(BatchTest, OneViewThatIsNotFiniteStopsTheWholeStep) {
+TEST_P(BatchTest, OneNonFiniteViewStopsTheWholeStep) {
   auto backend = make_test_backend(GetParam());
   BatchScene scene(*backend);
   scene.step.noise = 1e-3f;
@@ -180,7 +180,7 @@ TEST_P(BatchTest, OneViewThatIsNotFiniteStopsTheWholeStep) {
 }
 
 // A step that ends with an exception amid a batch has changed nothing, and leaves nothing behind.
-TEST_P(BatchTest, AnExceptionAmidABatchLeavesNothingBehind) {
+TEST_P(BatchTest, AnExceptionDuringABatchChangesNothing) {
   STIPPLE_SKIP_UNORDERED(GetParam());
   auto backend = make_test_backend(GetParam());
   BatchScene scene(*backend, 3);
@@ -203,7 +203,7 @@ TEST_P(BatchTest, AnExceptionAmidABatchLeavesNothingBehind) {
 }
 
 // A copy of a pass goes on like the pass itself, after every stage.
-TEST_P(BatchTest, ACopyOfAPassGoesOnLikeThePass) {
+TEST_P(BatchTest, ACopiedPassContinuesLikeTheOriginal) {
   STIPPLE_SKIP_UNORDERED(GetParam());
   const Gaussians g = random_cloud(1000, 1, 104);
   const View view{looking_down_z(90, 70, 80), {.depth = DepthOutput::kExpected}};

@@ -38,7 +38,7 @@ class GuardedBlocks {
 
 class BorrowedMemory : public testing::TestWithParam<int> {};  // how many Gaussians
 
-TEST_P(BorrowedMemory, IsLeftByNoStage) {
+TEST_P(BorrowedMemory, StagesStayWithinIt) {
   GuardedBlocks blocks;
   expect_stages_stay_within_borrowed_memory("cpu", static_cast<std::size_t>(GetParam()), blocks);
 }

@@ -80,7 +80,7 @@ void expect_close(const std::vector<T>& ours, const std::vector<U>& expected, co
   EXPECT_GT(norm, 0) << name;
 }
 
-TEST_P(ChannelsTest, AreTheReferences) {
+TEST_P(ChannelsTest, MatchTheReference) {
   // Away from the thresholds at which float and double may decide differently.
   const Gaussians spread =
       random_cloud(203, 1, 110, {.spread = 1.5f, .log_scale = -2, .logit_opacity_sd = 0.5f});
@@ -126,7 +126,7 @@ TEST_P(ChannelsTest, AreTheReferences) {
 }
 
 // They change nothing of the picture, and add to the gradients that there are already.
-TEST_P(ChannelsTest, ComeBesidesTheColour) {
+TEST_P(ChannelsTest, LeaveTheColourUnchangedAndAddGradients) {
   const Gaussians g = random_cloud(500, 1, 113);
   const View view{looking_down_z(75, 50, 60), {}};
   const std::size_t pixels = 75 * 50;

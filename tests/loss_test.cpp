@@ -76,7 +76,7 @@ class Loss : public testing::TestWithParam<std::tuple<std::string, LossCase>> {
   void SetUp() override { STIPPLE_SKIP_UNUSABLE(std::get<0>(GetParam())); }
 };
 
-TEST_P(Loss, ValueAndGradientAreRight) {
+TEST_P(Loss, ValueAndGradientMatchDirectComputation) {
   auto [name, c] = GetParam();
   Inputs in = random_inputs(c);
   auto backend = make_test_backend(name);

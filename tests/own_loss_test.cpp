@@ -85,7 +85,7 @@ TEST_P(OwnLossTest, TrainsColourAlphaAndDepth) {
 }
 
 // Its gradient is the one that finite differences of its value show.
-TEST_P(OwnLossTest, GradientIsThatOfItsValue) {
+TEST_P(OwnLossTest, GradientMatchesFiniteDifferences) {
   const Gaussians g =
       random_cloud(60, 0, 122, {.spread = 0.8f, .log_scale = -1.5f, .logit_opacity_sd = 0.5f});
   const View view{looking_down_z(48, 36, 40), {.depth = DepthOutput::kExpected}};
@@ -122,7 +122,7 @@ TEST_P(OwnLossTest, GradientIsThatOfItsValue) {
 }
 
 // Gradients that are not of the picture that was drawn are refused, before anything reads past its end.
-TEST_P(OwnLossTest, AGradientThatDoesNotFitIsRefused) {
+TEST_P(OwnLossTest, RejectsGradientsThatDoNotFitTheFrame) {
   const View view{looking_down_z(48, 36, 40), {}};
   Rendering run(GetParam(), random_cloud(60, 0, 122), view);
   FrameGradient of_depth = random_gradient(*run.backend, view),

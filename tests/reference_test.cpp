@@ -209,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(, ReferenceGradients,
                                          Case{100, 0, false, false, true}));
 
 // The cases above must really visit the branches they are there for.
-TEST(ReferenceScenes, VisitTheClampedBranches) {
+TEST(ReferenceScenes, CoverTheClampedBranches) {
   int clamped_view = 0, clamped_alpha = 0, clamped_color = 0;
   for (const Case& c : {Case{10, 3, false, false, false, 3}, Case{10, 3}}) {
     Scene scene = scene_away_from_thresholds(c);
@@ -228,7 +228,7 @@ TEST(ReferenceScenes, VisitTheClampedBranches) {
   EXPECT_GT(clamped_color, 0);
 }
 
-TEST(ReferenceRender, ANaNGaussianIsCulledAndNotSpread) {
+TEST(ReferenceRender, CullsNaNGaussians) {
   Case c{10, 2};
   double nan = std::numeric_limits<double>::quiet_NaN();
   Scene clean = random_scene(c, 3);
@@ -252,7 +252,7 @@ TEST(ReferenceRender, ANaNGaussianIsCulledAndNotSpread) {
   }
 }
 
-TEST(ReferenceRender, OneOpaqueGaussianOverTheBackground) {
+TEST(ReferenceRender, BlendsAnOpaqueGaussianOverTheBackground) {
   Scene s = random_scene({1, 0}, 1);
   s.mean[0] = {0, 0, 0};
   s.logit_opacity[0] = 50;

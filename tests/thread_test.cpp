@@ -65,7 +65,7 @@ void expect_photo_or_error(PhotoCache& cache, std::size_t view) {
   }
 }
 
-TEST(Threads, GetAndPrefetchPhotosWhileTheWorkerDecodes) {
+TEST(Threads, MayGetAndPrefetchPhotosWhileTheWorkerDecodes) {
   constexpr std::size_t kViews = 16, kThreads = 4, kBudget = 5 * kPhotoBytes;
   PhotoCache cache(views_of_4_pixels(kViews), kBudget, decode);
   run_together(kThreads, [&](std::size_t thread) {
@@ -81,7 +81,7 @@ TEST(Threads, GetAndPrefetchPhotosWhileTheWorkerDecodes) {
   EXPECT_LE(cache.peak_bytes(), kBudget + kThreads * kPhotoBytes);
 }
 
-TEST(Threads, GetPhotosWhileAllAreLoaded) {
+TEST(Threads, MayGetPhotosDuringLoadAll) {
   constexpr std::size_t kViews = 40;
   PhotoCache cache(views_of_4_pixels(kViews), kViews * kPhotoBytes, decode);
   std::size_t reports = 0;  // without a lock: progress is never called from two threads at a time
@@ -93,7 +93,7 @@ TEST(Threads, GetPhotosWhileAllAreLoaded) {
   EXPECT_EQ(reports, kViews);
 }
 
-TEST(Threads, HaveParallelLoopsOfTheirOwn) {
+TEST(Threads, MayRunParallelLoopsAtTheSameTime) {
   run_together(3, [](std::size_t thread) {
     for (int i = 0; i < 20; ++i) {
       std::vector<std::size_t> values(1000, 0);
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(, ThreadsTest, testing::ValuesIn(test_backend_names()),
                          [](const auto& name) { return name.param; });
 
 // Each with a pass of its own on one backend: two render a model that nobody changes, two train.
-TEST_P(ThreadsTest, DrawAndTrainWithPassesOfTheirOwnOnOneBackend) {
+TEST_P(ThreadsTest, MayRenderAndTrainOnOneBackendWithSeparatePasses) {
   STIPPLE_SKIP_UNORDERED(GetParam());
   const auto backend = make_test_backend(GetParam());
   const Gaussians g = random_cloud(600, 1, 130);
@@ -144,7 +144,7 @@ TEST_P(ThreadsTest, DrawAndTrainWithPassesOfTheirOwnOnOneBackend) {
 }
 
 // One trains, and another looks at its model between the steps.
-TEST(Threads, LookAtAModelWhileItIsTrained) {
+TEST(Threads, MayRenderAModelBetweenTrainingSteps) {
   const auto backend = make_backend("cpu");
   const Gaussians g = random_cloud(400, 1, 132);
   View view{looking_down_z(48, 40, 40), {}};

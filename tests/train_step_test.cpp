@@ -137,7 +137,7 @@ class TrainStepTest : public PerBackendTest {};
 INSTANTIATE_TEST_SUITE_P(, TrainStepTest, testing::ValuesIn(test_backend_names()),
                          [](const auto& name) { return name.param; });
 
-TEST_P(TrainStepTest, IsItsStages) {
+TEST_P(TrainStepTest, EqualsItsStages) {
   auto backend = make_test_backend(GetParam());
   for (const Exercise& e : exercises()) {
     TrainBuffers buffers;
@@ -176,7 +176,7 @@ TEST_P(TrainStepTest, AnInfiniteLossChangesNothing) {
   expect_same(run_steps(*backend, e, 1, buffers), run_steps(*make_test_backend(GetParam()), e, 1, fresh));
 }
 
-TEST_P(TrainStepTest, BuffersMayComeFromAnySteps) {
+TEST_P(TrainStepTest, BuffersMayBeReusedByDifferentSteps) {
   STIPPLE_SKIP_UNORDERED(GetParam());
   auto backend = make_test_backend(GetParam());
   TrainBuffers buffers;
@@ -198,7 +198,7 @@ TEST_P(TrainStepTest, BuffersMayComeFromAnySteps) {
   }
 }
 
-TEST_P(TrainStepTest, TwentyStepsGiveTheSameBitsTwice) {
+TEST_P(TrainStepTest, TwentyStepsAreReproducibleToTheBit) {
   STIPPLE_SKIP_UNORDERED(GetParam());
   auto backend = make_test_backend(GetParam());
   for (const Exercise& e : exercises()) {
@@ -209,7 +209,7 @@ TEST_P(TrainStepTest, TwentyStepsGiveTheSameBitsTwice) {
   }
 }
 
-TEST_P(TrainStepTest, NothingToSeeChangesNothing) {
+TEST_P(TrainStepTest, NothingVisibleChangesNothing) {
   Gaussians behind = random_cloud(500, 3, 83);
   for (Vec3f& m : behind.mean) m.z = -100;
   for (const Gaussians& g : {behind, make_gaussians(0, 3)}) {
@@ -277,7 +277,7 @@ std::vector<Vec3f> harmonics(const Gaussians& g, bool base) {
   return picked;
 }
 
-TEST_P(GradientsTest, AreTheCpus) {
+TEST_P(GradientsTest, MatchTheCpu) {
   for (const std::uint64_t seed : {90, 91, 92})
     for (const bool antialiased : {false, true})
       for (const DepthOutput depth : {DepthOutput::kNone, DepthOutput::kExpected}) {

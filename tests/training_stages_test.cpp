@@ -65,7 +65,7 @@ TEST_P(TrainingStagesTest, OptimizeFollowsAdamInEveryGroup) {
   }
 }
 
-TEST_P(TrainingStagesTest, OptimizeLeavesTheUnseenAloneWhenAsked) {
+TEST_P(TrainingStagesTest, OptimizeSkipsInvisibleGaussiansIfVisibleOnly) {
   Gaussians g = random_cloud(40, 1, 43, {.spread = 0.5f});
   for (std::size_t i = 0; i < g.size(); i += 3) g.mean[i].z = -100;  // behind the camera
   View view{looking_down_z(60, 45, 50), {}};
@@ -100,7 +100,7 @@ TEST_P(TrainingStagesTest, OptimizeLeavesTheUnseenAloneWhenAsked) {
   EXPECT_LT(seen, 40);
 }
 
-TEST_P(TrainingStagesTest, ProjectBackwardOptimizeIsTheTwoStages) {
+TEST_P(TrainingStagesTest, ProjectBackwardOptimizeEqualsTheTwoStages) {
   for (int degree : {0, 2, 3})
     for (bool visible_only : {false, true}) {
       Gaussians g = random_cloud(1003, degree, 45, {.spread = 2.0f});
@@ -138,7 +138,7 @@ TEST_P(TrainingStagesTest, ProjectBackwardOptimizeIsTheTwoStages) {
     }
 }
 
-TEST_P(TrainingStagesTest, WhatIsObservedAreGradientsOfWhatIsSeen) {
+TEST_P(TrainingStagesTest, ViewStatisticsSumTheGradientsOfVisibleGaussians) {
   Gaussians g = random_cloud(50, 0, 48, {.spread = 0.5f});
   g.mean[7].z = -100;  // not seen
   View view{looking_down_z(60, 40, 50), {}};
@@ -157,7 +157,7 @@ TEST_P(TrainingStagesTest, WhatIsObservedAreGradientsOfWhatIsSeen) {
 }
 
 // A gradient that is not finite is noticed in blend_backward, and no update follows.
-TEST_P(TrainingStagesTest, AGradientThatIsNotFiniteStopsTheUpdate) {
+TEST_P(TrainingStagesTest, ANonFiniteGradientStopsTheUpdate) {
   const Gaussians g = random_cloud(50, 1, 48, {.spread = 0.5f});
   const View view{looking_down_z(60, 40, 50), {}};
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
@@ -185,7 +185,7 @@ TEST_P(TrainingStagesTest, AGradientThatIsNotFiniteStopsTheUpdate) {
     }
 }
 
-TEST_P(TrainingStagesTest, PerturbMovesTheFaintByTheirCovariance) {
+TEST_P(TrainingStagesTest, PerturbMovesFaintGaussiansByTheirCovariance) {
   auto backend = make_test_backend(GetParam());
   const std::size_t count = 4000;
   Gaussians g = make_gaussians(count, 0);
@@ -234,7 +234,7 @@ TEST_P(TrainingStagesTest, GatherGivesZeroForNoRow) {
 
 // With no other gradient, Adam's first step follows that of the penalties; a gradient that is not finite is
 // none.
-TEST_P(TrainingStagesTest, OptimizeAddsPenaltiesAndShrugsOffInfinity) {
+TEST_P(TrainingStagesTest, OptimizeAddsPenaltiesAndIgnoresNonFiniteGradients) {
   auto backend = make_test_backend(GetParam());
   const Gaussians g = random_cloud(37, 0, 50);
   TrainState state = make_train_state(*backend, g);
@@ -256,7 +256,7 @@ TEST_P(TrainingStagesTest, OptimizeAddsPenaltiesAndShrugsOffInfinity) {
   }
 }
 
-TEST_P(TrainingStagesTest, GatherRepeatsDropsAndReorders) {
+TEST_P(TrainingStagesTest, GatherRepeatsDropsAndReordersRows) {
   auto backend = make_test_backend(GetParam());
   Gaussians g = random_cloud(100, 2, 70);
   DeviceGaussians device = upload(*backend, g);

@@ -12,6 +12,8 @@
 #include "stipple/io/image/image_file.h"
 #include "stipple/scene/formats/save_scene.h"
 #include "stipple/synth/synth.h"
+#include "stipple/train/memory_plan.h"
+#include "stipple/train/schedule.h"
 #include "stipple/train/trainer.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/faulty_backend.h"
@@ -84,7 +86,7 @@ std::string run_name(const testing::TestParamInfo<TrainingTest::ParamType>& run)
   return std::get<0>(run.param) + "_" + name_of(std::get<1>(run.param));
 }
 
-TEST_P(TrainingTest, ReducesTheLossAndGrows) {
+TEST_P(TrainingTest, RaisesThePsnrAndAddsGaussians) {
   auto backend = make_test_backend(backend_name());
   Trainer trainer(*backend, small_scene(), quick(strategy()));
   double early = 0, late = 0;
@@ -196,7 +198,7 @@ TEST_P(TrainingTest, ASecondThreadMayRenderWhileTrainingRuns) {
 }
 
 // What a step is refined to is there when it returns, and in what is then saved.
-TEST(Training, RefinementEndsTheStepThatItIsDueAt) {
+TEST(Training, RefinementBelongsToTheStepAtWhichItIsDue) {
   auto backend = make_backend("cpu");
   TrainOptions o = quick(Strategy::kMcmc);
   Trainer trainer(*backend, small_scene(), o);
@@ -205,7 +207,7 @@ TEST(Training, RefinementEndsTheStepThatItIsDueAt) {
   for (int i = 0; i < 60; ++i) {
     const StepReport r = trainer.step();
     EXPECT_EQ(r.gaussian_count, trainer.device_gaussians().size());
-    EXPECT_EQ(r.gaussian_count > before, trainer.schedule().refines_at(r.step)) << r.step;
+    EXPECT_EQ(r.gaussian_count > before, Schedule(o, 1).refines_at(r.step)) << r.step;
     refinements += r.gaussian_count > before;
     before = r.gaussian_count;
   }
@@ -214,7 +216,7 @@ TEST(Training, RefinementEndsTheStepThatItIsDueAt) {
 
 // What ends a run at a refinement is the model as it was trained; going on from its checkpoint refines it
 // first, and ends with the bits of a run that was never stopped.
-TEST(Training, TheLastStepIsNotRefinedUnlessTheRunGoesOn) {
+TEST(Training, TheLastStepIsRefinedOnlyIfTheRunIsResumed) {
   auto backend = make_backend("cpu");
   TestFolder folder;
   TrainOptions o = quick(Strategy::kMcmc);
@@ -222,14 +224,14 @@ TEST(Training, TheLastStepIsNotRefinedUnlessTheRunGoesOn) {
   const Gaussians whole = train(o);
   o.stop_at = 60;
   Trainer first(*backend, small_scene(), o);
-  ASSERT_TRUE(first.schedule().refines_at(60));
+  ASSERT_TRUE(Schedule(o, 1).refines_at(60));
   std::size_t before = 0;
   while (!first.done()) {
     const StepReport r = first.step([&](const StepReport& trained) {
       EXPECT_EQ(trained.step, first.steps_done() + 1);
       before = first.device_gaussians().size();
     });
-    EXPECT_EQ(r.gaussian_count > before, first.schedule().refines_at(r.step) && r.step < 60);
+    EXPECT_EQ(r.gaussian_count > before, Schedule(o, 1).refines_at(r.step) && r.step < 60);
   }
   EXPECT_EQ(first.steps_done(), 60);
   first.save(folder / "checkpoint");
@@ -241,7 +243,7 @@ TEST(Training, TheLastStepIsNotRefinedUnlessTheRunGoesOn) {
   EXPECT_TRUE(same_bits(whole, second.gaussians()));
 }
 
-TEST(Training, RatesFollowTheRuleForBatches) {
+TEST(Training, LearningRatesFollowTheScalingRuleForBatches) {
   TrainOptions o, four = o;
   four.batch = 4;
   const AdamOptions one = Schedule(o, 2).rates(100, 100), batch = Schedule(four, 2).rates(100, 100);
@@ -274,7 +276,7 @@ double psnr_after(int steps, Strategy strategy, const std::string& on) {
   return psnr;
 }
 
-TEST_P(QualityTest, IsTheCpus) {
+TEST_P(QualityTest, MatchesTheCpu) {
   EXPECT_NEAR(psnr_after(400, strategy(), backend_name()), psnr_after(400, strategy(), "cpu"), 0.3);
 }
 
@@ -283,7 +285,7 @@ INSTANTIATE_TEST_SUITE_P(Train, QualityTest,
                                           testing::Values(Strategy::kAdc, Strategy::kMcmc)),
                          run_name);
 
-TEST(Checkpoint, BrokenOnesAreRefusedAndLeaveTheTrainerAlone) {
+TEST(Checkpoint, RejectsDamagedFilesAndLeavesTheTrainerUnchanged) {
   TestFolder folder;
   auto backend = make_backend("cpu");
   TrainOptions o = quick(Strategy::kAdc);
@@ -298,33 +300,33 @@ TEST(Checkpoint, BrokenOnesAreRefusedAndLeaveTheTrainerAlone) {
     EXPECT_TRUE(same_bits(before, trainer.gaussians()));
     return message.substr(std::min(message.size(), (folder / "bad").string().size() + 2));
   };
-  EXPECT_EQ(error_with(""), "this is no checkpoint of Stipple");
-  EXPECT_EQ(error_with("hello, I am some other file"), "this is no checkpoint of Stipple");
+  EXPECT_EQ(error_with(""), "this file is not a Stipple checkpoint");
+  EXPECT_EQ(error_with("hello, I am some other file"), "this file is not a Stipple checkpoint");
   for (std::size_t length :
        {std::size_t{8}, std::size_t{19}, std::size_t{30}, good.size() / 2, good.size() - 1})
-    EXPECT_EQ(error_with(good.substr(0, length)), "the checkpoint ends early; it cannot be resumed from")
+    EXPECT_EQ(error_with(good.substr(0, length)), "the checkpoint is truncated and cannot be used")
         << length;
-  EXPECT_EQ(error_with(good + "x"), "there is more in the checkpoint than there should be");
+  EXPECT_EQ(error_with(good + "x"), "the checkpoint has extra data at its end and cannot be used");
   std::string newer = good;
   newer[8] = 9;
-  EXPECT_EQ(error_with(newer), "the checkpoint has version 9, this program knows 2; use the newer program");
+  EXPECT_EQ(error_with(newer), "the checkpoint has version 9, but this program supports versions up to 2; use a newer program");
   std::string flipped = good;
   flipped[good.size() - 100] ^= 1;
   EXPECT_EQ(error_with(flipped),
-            "the checkpoint is damaged (its checksum is wrong); it cannot be resumed from");
+            "the checkpoint is damaged (its checksum is wrong) and cannot be used");
   o.seed = 5;
   Trainer other(*backend, small_scene(), o);
   EXPECT_EQ(
       error_of([&] { other.restore(folder / "good"); }),
       (folder / "good").string() +
-          ": the checkpoint is of another run: it has seed 1, not 5; start without --resume, or with its "
-          "options");
+          ": the checkpoint belongs to another run (seed is 1, not 5); restore it with the scene and the "
+          "options of that run");
   EXPECT_EQ(error_of([&] { trainer.save(folder / "no/such/folder"); }).empty(), false);
   trainer.restore(folder / "good");
 }
 
 // A step whose loss or gradients are not finite changes nothing, and is counted.
-TEST(Training, WhatIsNotFiniteDoesNotSpread) {
+TEST(Training, SkipsStepsThatAreNotFinite) {
   for (const Fault fault : {Fault::kLoss, Fault::kGradient}) {
     FaultyBackend backend(fault, 3, 5);  // steps 3 to 5
     Trainer trainer(backend, small_scene(), quick(Strategy::kAdc));
@@ -347,7 +349,7 @@ TEST(Training, WhatIsNotFiniteDoesNotSpread) {
 // Such that about 1000 Gaussians fit beside the pictures; the scene has 1500 points.
 constexpr std::size_t kLittleMemory = 2'000'000;
 
-TEST(Memory, TheNumberOfGaussiansIsKeptToWhatFits) {
+TEST(Memory, TheNumberOfGaussiansIsLimitedToWhatFits) {
   for (const std::size_t cap : {std::size_t{0}, std::size_t{3000}}) {
     TrainOptions o = quick(Strategy::kAdc);
     o.max_gaussians = cap;
@@ -360,7 +362,7 @@ TEST(Memory, TheNumberOfGaussiansIsKeptToWhatFits) {
   }
 }
 
-TEST(Memory, WhereThereIsEnoughNothingChanges) {
+TEST(Memory, EnoughMemoryChangesNothing) {
   TrainOptions o = quick(Strategy::kMcmc);
   o.stop_at = 60;
   for (const std::size_t cap : {std::size_t{0}, std::size_t{3000}}) {
@@ -373,7 +375,7 @@ TEST(Memory, WhereThereIsEnoughNothingChanges) {
   }
 }
 
-TEST(Memory, AnArrayWithoutRoomIsEmpty) {
+TEST(Memory, AnArrayIsEmptyAfterAFailedAllocation) {
   LimitedBackend backend(1000);
   DeviceArray<float> array(backend, std::vector<float>(100, 1.0f));
   EXPECT_THROW(array.resize(backend, 1000), OutOfMemory);
@@ -383,7 +385,7 @@ TEST(Memory, AnArrayWithoutRoomIsEmpty) {
   EXPECT_EQ(array.download(backend), std::vector<float>(100, 0.0f));
 }
 
-TEST(Memory, TooLittleForAPictureIsRefused) {
+TEST(Memory, RejectsTooLittleForASingleImage) {
   LimitedBackend backend(1000);
   EXPECT_THROW(Trainer(backend, small_scene(), quick(Strategy::kAdc)), OutOfMemory);
 }
@@ -393,7 +395,7 @@ class MemoryTest : public testing::TestWithParam<Strategy> {};
 INSTANTIATE_TEST_SUITE_P(, MemoryTest, testing::Values(Strategy::kAdc, Strategy::kMcmc),
                          [](const auto& strategy) { return name_of(strategy.param); });
 
-TEST_P(MemoryTest, RunningOutOfItLosesNothing) {
+TEST_P(MemoryTest, RunningOutLosesNothing) {
   TrainOptions o = quick(GetParam());
   o.stop_at = 120;
   const Gaussians whole = train(o);
@@ -417,7 +419,7 @@ TEST_P(MemoryTest, RunningOutOfItLosesNothing) {
   EXPECT_TRUE(same_bits(whole, trainer.gaussians()));
 }
 
-TEST(Memory, ARunThatRanOutOfItCanBeSavedAndResumed) {
+TEST(Memory, ARunThatRanOutCanBeSavedAndResumed) {
   TestFolder folder;
   TrainOptions o = quick(Strategy::kAdc);
   o.stop_at = 200;
@@ -438,7 +440,7 @@ TEST(Memory, ARunThatRanOutOfItCanBeSavedAndResumed) {
   EXPECT_LE(resumed.device_gaussians().size(), trainer.device_gaussians().size());
 }
 
-TEST(Memory, ACheckpointThatDoesNotFitLeavesTheTrainerAlone) {
+TEST(Memory, ACheckpointThatDoesNotFitLeavesTheTrainerUnchanged) {
   TestFolder folder;
   const TrainOptions o = quick(Strategy::kAdc);
   auto cpu = make_backend("cpu");
@@ -454,7 +456,7 @@ TEST(Memory, ACheckpointThatDoesNotFitLeavesTheTrainerAlone) {
   EXPECT_EQ(other.steps_done(), 0);
 }
 
-TEST(Training, HeldOutViewsAreNotLookedAt) {
+TEST(Training, HeldOutViewsAreNotUsed) {
   // With a mask over all test views' photos nothing changes, since they are not trained on.
   TrainOptions o = quick(Strategy::kAdc);
   o.hold_out = true;

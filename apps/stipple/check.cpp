@@ -6,8 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/stipple/commands.h"
-#include "apps/stipple/options/scene_flags.h"
+#include "apps/stipple/options/run_flags.h"
 #include "apps/stipple/terminal/format.h"
+#include "apps/stipple/terminal/message.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
@@ -21,7 +22,7 @@ namespace {
 struct CheckArguments {
   std::string scene, picture;
   bool json = false;
-  SceneOptions options;
+  OptionTexts given;
 };
 
 std::string list(const std::map<std::string, std::size_t>& counts) {
@@ -49,7 +50,7 @@ void print_facts(const SceneReport& report) {
 void print_problems(const SceneReport& report) {
   for (const SceneProblem& p : report.problems) {
     fmt::print("{}: {}\n", p.is_fatal ? "error" : "warning", p.what);
-    if (!p.advice.empty()) fmt::print("    {}\n", p.advice);
+    if (!p.advice.empty()) fmt::print("    {}\n", advice_of(p));
   }
 }
 
@@ -74,7 +75,7 @@ void print_json(const SceneReport& report) {
     nlohmann::ordered_json problem;
     problem["severity"] = p.is_fatal ? "error" : "warning";
     problem["what"] = p.what;
-    problem["advice"] = p.advice;
+    problem["advice"] = advice_of(p);
     out["problems"].push_back(problem);
   }
   // Names may hold bytes that are no UTF-8.
@@ -83,7 +84,7 @@ void print_json(const SceneReport& report) {
 
 void run_check(const CheckArguments& a) {
   if (!a.picture.empty()) OutputFile::check(a.picture);
-  const SceneReport report = check_scene(a.scene, a.options);
+  const SceneReport report = check_scene(a.scene, resolve(GivenOptions{a.given, {}, {}}).scene);
   if (a.json) {
     print_json(report);
   } else {
@@ -104,7 +105,7 @@ void add_check(CLI::App& app) {
   command->add_option("-o,--output", a->picture,
                       "draw cameras and points, from above and from the side, as .png");
   command->add_flag("--json", a->json, "print the report as JSON");
-  add_scene_options(*command, a->options);
+  add_scene_flags(*command, a->given);
   command->callback([a] { run_check(*a); });
 }
 

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/stipple/commands.h"
-#include "apps/stipple/options/scene_flags.h"
 #include "apps/stipple/run/run_folder.h"
 #include "apps/stipple/terminal/format.h"
+#include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/table.h"
 #include "stipple/core/error.h"
 #include "stipple/draw/canvas.h"
@@ -47,9 +47,9 @@ Run load_run(const std::string& path) {
   if (run.log.points.empty() && std::isnan(run.metrics.end.step))
     throw Error(fmt::format("{}: there is no log.jsonl or metrics.json of a run in it", path));
   if (run.log.bad_line_count > 0)
-    fmt::print(stderr, "warning: {}: lines left out because they are cut or damaged: {}\n",
-               (fs::path(path) / "log.jsonl").string(), run.log.bad_line_count);
-  // A run that still trains, or that was interrupted, is as far as its log.
+    print_warning(fmt::format("{}: {} truncated or damaged lines were ignored",
+                              (fs::path(path) / "log.jsonl").string(), run.log.bad_line_count));
+  // The log says how far a run has come that is still training or was interrupted.
   if (std::isnan(run.metrics.end.step)) run.metrics.end = run.log.points.back();
   return run;
 }

@@ -9,6 +9,7 @@
 #include "apps/stipple/options/backend_choice.h"
 #include "apps/stipple/run/run_folder.h"
 #include "apps/stipple/terminal/format.h"
+#include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/progress.h"
 #include "apps/stipple/terminal/table.h"
 #include "stipple/core/error.h"
@@ -57,7 +58,8 @@ Subject subject_of_run(const EvalArguments& a) {
     throw Error(
         fmt::format("{}: its scene is not at {}; {}", a.run, subject.options.scene.string(), kGiveScene));
   if (!a.train && !subject.options.held_out_tests)
-    fmt::print(stderr, "warning: {} was trained on its test views too, without --eval\n", a.run);
+    print_warning(
+        fmt::format("{} was trained without --eval, so that its test views were trained on", a.run));
   return subject;
 }
 

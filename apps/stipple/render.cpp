@@ -11,6 +11,7 @@
 #include "apps/stipple/options/backend_choice.h"
 #include "apps/stipple/options/option_flags.h"
 #include "apps/stipple/render_path.h"
+#include "apps/stipple/run/run_folder.h"
 #include "stipple/core/error.h"
 #include "stipple/io/camera_file.h"
 #include "stipple/io/image/image_file.h"
@@ -25,7 +26,7 @@ namespace {
 struct RenderArguments {
   std::string model, camera, output, depth, inverse_depth, alpha;
   BackendChoice backend;
-  GivenFlags options;
+  OptionTexts given;
   PathArguments path;
 };
 
@@ -67,12 +68,20 @@ void render_image(const RenderArguments& a, RenderOptions options) {
   if (!a.alpha.empty()) save_npy(images.alpha, a.alpha);
 }
 
-void run_render(const RenderArguments& a) {
+// A run is rendered as it was trained, unless flags say otherwise.
+RenderOptions render_options(const RenderArguments& a) {
   RenderOptions options;
-  for_each_render_option(options, [&](const char* flag, auto& value, OptionRange, const char*) {
-    apply_flag(a.options, flag, value);
+  if (std::filesystem::exists(std::filesystem::path(a.model) / "options.json"))
+    options = load_run_record(a.model).render;
+  for_each_render_option(options, [&](const char* name, auto& value, OptionRange, const char*) {
+    apply_flag(a.given, name, value);
   });
   check(options);
+  return options;
+}
+
+void run_render(const RenderArguments& a) {
+  const RenderOptions options = render_options(a);
   if (!a.path.path.empty()) return render_path(a.path, a.model, a.output, options, *a.backend.make());
   if (a.camera.empty()) throw CLI::RequiredError("--camera or --path");
   render_image(a, options);
@@ -101,9 +110,9 @@ void add_render(CLI::App& app) {
   auto* alpha = command->add_option("--alpha", a->alpha, "also write the accumulated alpha as .npy");
   inverse->excludes(depth);
   for (CLI::Option* option : {depth, inverse, alpha}) option->excludes(path);
-  const RenderOptions usual;
-  for_each_render_option(usual, [&](const char* flag, const auto& standard, OptionRange, const char* help) {
-    add_option_flag(*command, flag, "Options", standard, help, a->options);
+  const RenderOptions defaults;
+  for_each_render_option(defaults, [&](const char* name, const auto& value, OptionRange, const char* help) {
+    add_option_flag(*command, name, "Appearance (by default that of the run)", value, help, a->given);
   });
   add_backend_options(*command, a->backend);
   command->callback([a] { run_render(*a); });

@@ -7,16 +7,17 @@
 #include <utility>
 
 #include "apps/stipple/commands.h"
-#include "apps/stipple/options/scene_flags.h"
-#include "apps/stipple/options/train_flags.h"
+#include "apps/stipple/options/run_flags.h"
 #include "apps/stipple/run/memory_use.h"
 #include "apps/stipple/run/run_writer.h"
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/interrupt.h"
+#include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/progress.h"
 #include "stipple/core/error.h"
 #include "stipple/io/output_file.h"
 #include "stipple/io/ply/ply.h"
+#include "stipple/train/memory_plan.h"
 
 namespace stipple {
 
@@ -25,9 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kCustomaryEvaluation = 7'000;  // the step at which results are compared, besides the last
+constexpr int kIntermediateEvaluation = 7'000;  // results are commonly reported at this step and at the last
 constexpr int kMaxSkipsInARow = 10;
-constexpr double kRunningShare = 0.05;  // of a step in the running PSNR
+constexpr double kRunningShare = 0.05;  // weight of the latest step in the running mean of the PSNR
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -36,62 +37,73 @@ double seconds_since(Clock::time_point start) {
 struct TrainArguments {
   std::string scene, output;
   bool resume = false, overwrite = false;
-  GivenOptions given;
+  RunFlags flags;
 };
 
-void prepare_folder(const TrainArguments& a) {
+void check_folder(const TrainArguments& a) {
   const fs::path folder = a.output;
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
-  OutputFile::check(folder / "model.ply");
   const bool holds_run = fs::exists(folder / "options.json") || fs::exists(folder / "model.ply");
   if (a.resume && !fs::exists(folder / "options.json"))
-    throw Error(fmt::format("{}: there is no run to resume; start one without --resume", folder.string()));
+    throw Error(fmt::format("{}: this folder holds no run to resume; leave out --resume to start one",
+                            folder.string()));
   if (holds_run && !a.resume && !a.overwrite)
     throw Error(
-        fmt::format("{}: there is a run already; give another folder, or --resume to go on with it, or "
-                    "--overwrite to lose it",
+        fmt::format("{}: this folder already holds a run; continue it with --resume, replace it with "
+                    "--overwrite, or name another folder",
                     folder.string()));
-  if (a.resume) return;
-  for (const char* name : {"model.ply", "checkpoint", "log.jsonl", "metrics.json"})
-    fs::remove(folder / name, error);
 }
 
-BackendOptions backend_options(const RunOptions& settings) {
-  return {.device = settings.device,
-          .deterministic = settings.deterministic,
-          .max_bytes = static_cast<std::size_t>(settings.max_vram_gib * (1u << 30))};
+void create_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
+  OutputFile::check(folder / "model.ply");
+}
+
+// The files of an earlier run that a new one would not replace at once.
+void remove_earlier_run(const fs::path& folder) {
+  std::error_code ignored;
+  for (const char* name : {"model.ply", "checkpoint", "log.jsonl", "metrics.json"})
+    fs::remove(folder / name, ignored);
+}
+
+BackendOptions backend_options(const RunOptions& options) {
+  return {.device = options.device,
+          .deterministic = options.deterministic,
+          .max_bytes = static_cast<std::size_t>(options.max_vram_gib * (1u << 30))};
 }
 
 void print_problems(const Scene& scene) {
-  for (const SceneProblem& p : scene.problems) fmt::print(stderr, "warning: {}. {}\n", p.what, p.advice);
+  for (const SceneProblem& p : scene.problems) print_warning(fmt::format("{}. {}", p.what, advice_of(p)));
 }
 
 class TrainingRun {
  public:
-  TrainingRun(const TrainArguments& a, const RunOptions& settings)
+  TrainingRun(const TrainArguments& a, const RunOptions& options)
       : folder_(a.output),
-        settings_(settings),
-        scene_(load_scene(a.scene, settings.scene)),
-        backend_(make_backend(settings.backend, backend_options(settings))),
-        trainer_(*backend_, scene_, settings.train),
+        options_(options),
+        scene_(load_scene(a.scene, options.scene)),
+        backend_(make_backend(options.backend, backend_options(options))),
+        trainer_(*backend_, scene_, options.train),
         writer_(folder_) {
     print_problems(scene_);
-    if (settings_.train.max_gaussians > 0) warn_of_memory_cap();
-    if (a.resume) restore();
-    writer_.save_options(settings_, a.scene, *backend_);
+    if (options_.train.max_gaussians > 0) warn_of_memory_cap();
+    if (a.resume)
+      restore();
+    else
+      remove_earlier_run(folder_);  // only now, since a wrong scene or option must not cost the earlier run
+    writer_.save_options(options_, a.scene, *backend_);
   }
 
   void run() {
     catch_interrupts();
-    Progress progress(trainer_.schedule().last_step(), trainer_.steps_done());
+    Progress progress(trainer_.last_step(), trainer_.steps_done());
     std::string stopped;
     while (!trainer_.done() && stopped.empty()) {
       try {
         stopped = advance(progress);
       } catch (const OutOfMemory&) {
-        stopped = say_what_fits();
+        stopped = out_of_memory();
       }
     }
     progress.finish(trainer_.steps_done(), note(last_, progress));
@@ -101,7 +113,7 @@ class TrainingRun {
   }
 
  private:
-  // Why to stop, as a sentence, or nothing.
+  // The reason to stop as a sentence; empty if training continues.
   std::string advance(Progress& progress) {
     const StepReport report = step();
     if (progress.is_due()) progress.update(report.step, note(report, progress));
@@ -114,7 +126,7 @@ class TrainingRun {
     if (fs::exists(checkpoint))
       trainer_.restore(checkpoint);
     else
-      fmt::print(stderr, "warning: the run stopped before its first checkpoint; it starts anew\n");
+      print_warning("the run was stopped before its first checkpoint and starts from the beginning");
     writer_.resume_at(trainer_.steps_done());
   }
 
@@ -122,7 +134,7 @@ class TrainingRun {
     const auto start = Clock::now();
     double scoring_s = 0;
     const StepReport report = trainer_.step([&](const StepReport& trained) {
-      if (trained.step != kCustomaryEvaluation || trained.step == trainer_.schedule().last_step()) return;
+      if (trained.step != kIntermediateEvaluation || trained.step == trainer_.last_step()) return;
       const auto before = Clock::now();
       evaluate_now(trained.step);
       scoring_s = seconds_since(before);
@@ -131,7 +143,8 @@ class TrainingRun {
     last_ = report;
     if (report.gaussian_count >= trainer_.memory_cap()) warn_of_memory_cap();
     if (report.was_skipped) {
-      fmt::print(stderr, "warning: step {} gave numbers that are not finite, and was skipped\n", report.step);
+      print_warning(
+          fmt::format("step {} was skipped, because its loss or gradients were not finite", report.step));
       return report;
     }
     running_psnr_ =
@@ -139,13 +152,12 @@ class TrainingRun {
     return report;
   }
 
-  // Once, and only where it matters: where it is less than was asked for, or is reached.
+  // Warns once, and only if the limit is below the requested number of Gaussians or has been reached.
   void warn_of_memory_cap() {
     if (trainer_.memory_cap() == 0 || std::exchange(has_warned_of_memory_, true)) return;
-    fmt::print(
-        stderr,
-        "warning: no more than {} Gaussians fit into the device's memory; their number is kept to that\n",
-        trainer_.memory_cap());
+    print_warning(
+        fmt::format("the number of Gaussians is limited to {}, as many as fit into the device's memory",
+                    trainer_.memory_cap()));
   }
 
   std::string note(const StepReport& r, const Progress& progress) const {
@@ -153,36 +165,36 @@ class TrainingRun {
                        r.loss, running_psnr_, r.gaussian_count, format_bytes(memory_bytes()));
   }
 
-  // A sentence, or nothing.
+  // A sentence, or empty.
   std::string reason_to_stop(const StepReport& report, double seconds) {
-    const std::string saved = fmt::format("what there is was saved in {}", folder_.string());
+    const std::string saved = fmt::format("the run was saved in {}", folder_.string());
     stops_in_failure_ = true;
     if (interrupted())
-      return fmt::format("interrupted at step {}; {}, go on with --resume", report.step, saved);
+      return fmt::format("interrupted at step {}; {}, continue it with --resume", report.step, saved);
     if (report.skipped_in_a_row >= kMaxSkipsInARow)
-      return fmt::format("{} steps in a row gave numbers that are not finite; {}, try lower rates",
-                         kMaxSkipsInARow, saved);
+      return fmt::format(
+          "{} steps in a row had a loss or gradients that were not finite; {}, try lower learning rates",
+          kMaxSkipsInARow, saved);
     stops_in_failure_ = false;
-    if (settings_.time_limit_s > 0 && seconds >= settings_.time_limit_s)
-      return fmt::format("the time limit was reached at step {}; go on with --resume", report.step);
-    if (settings_.target_psnr > 0 && running_psnr_ >= settings_.target_psnr)
-      return fmt::format("{} dB were reached at step {}", settings_.target_psnr, report.step);
+    if (options_.time_limit_s > 0 && seconds >= options_.time_limit_s)
+      return fmt::format("the time limit was reached at step {}; continue with --resume", report.step);
+    if (options_.target_psnr > 0 && running_psnr_ >= options_.target_psnr)
+      return fmt::format("the target of {} dB was reached at step {}", options_.target_psnr, report.step);
     return "";
   }
 
-  std::string say_what_fits() {
+  std::string out_of_memory() {
     stops_in_failure_ = true;
     const std::size_t count = trainer_.device_gaussians().size();
     return fmt::format(
-        "the device ran out of memory at step {} with {} Gaussians; what there is was saved in {}, "
-        "go on with --resume --max-gaussians {}",
+        "the device ran out of memory at step {} with {} Gaussians; the run was saved in {}, "
+        "continue it with --resume --max-gaussians {}",
         trainer_.steps_done(), count, folder_.string(), fewer_gaussians(count));
   }
 
   void evaluate_now(int step) {
-    if (!settings_.train.hold_out) return;
-    const Evaluation e = evaluate(*backend_, trainer_.device_gaussians(), scene_.views, scene_.test_views(),
-                                  trainer_.photos(), trainer_.render_options());
+    if (!options_.train.hold_out) return;
+    const Evaluation e = trainer_.evaluate(scene_.test_views());
     writer_.add(e, step, trainer_.device_gaussians().size());
     fmt::print("step {}: PSNR {:.2f} dB, SSIM {:.4f} on {} held-out views, {} Gaussians, {}\n", step, e.psnr,
                e.ssim, e.views.size(), trainer_.device_gaussians().size(),
@@ -190,10 +202,10 @@ class TrainingRun {
     std::fflush(stdout);
   }
 
-  // On a fast device steps pass more quickly than the state can be written.
+  // On a fast device, many steps pass in the time that writing a checkpoint takes.
   bool checkpoint_is_due(int step) const {
-    return settings_.checkpoint_every > 0 && step % settings_.checkpoint_every == 0 &&
-           seconds_since(last_save_) >= settings_.checkpoint_seconds;
+    return options_.checkpoint_every > 0 && step % options_.checkpoint_every == 0 &&
+           seconds_since(last_save_) >= options_.checkpoint_seconds;
   }
 
   void save() {
@@ -209,7 +221,7 @@ class TrainingRun {
 
   void finish() {
     writer_.write_line();
-    save();  // first: scoring may take long, or more memory than there is
+    save();  // before the evaluation, which may take long or run out of memory
     if (trainer_.done()) {
       evaluate_now(trainer_.steps_done());
       save_metrics();
@@ -218,12 +230,12 @@ class TrainingRun {
                folder_.string(), trainer_.device_gaussians().size(), trainer_.steps_done(),
                format_duration(writer_.seconds()));
     if (trainer_.skipped_count() > 0)
-      fmt::print(stderr, "warning: {} steps were skipped: they gave numbers that are not finite\n",
-                 trainer_.skipped_count());
+      print_warning(fmt::format("{} steps were skipped, because their loss or gradients were not finite",
+                                trainer_.skipped_count()));
   }
 
   fs::path folder_;
-  RunOptions settings_;
+  RunOptions options_;
   Scene scene_;
   std::unique_ptr<Backend> backend_;
   Trainer trainer_;
@@ -236,9 +248,11 @@ class TrainingRun {
 };
 
 void run_train(TrainArguments a) {
-  prepare_folder(a);
-  if (a.resume && a.given.config.empty()) a.given.config = (fs::path(a.output) / "options.json").string();
-  TrainingRun(a, resolve(a.given)).run();
+  check_folder(a);
+  if (a.resume && a.flags.config.empty()) a.flags.config = (fs::path(a.output) / "options.json").string();
+  const RunOptions options = resolve(a.flags);
+  create_folder(a.output);
+  TrainingRun(a, options).run();
 }
 
 }  // namespace
@@ -247,11 +261,13 @@ void add_train(CLI::App& app) {
   auto a = std::make_shared<TrainArguments>();
   CLI::App* command = app.add_subcommand("train", "Train a model from a folder of posed photos");
   command->add_option("scene", a->scene, "folder with a COLMAP model or a transforms.json")->required();
-  command->add_option("-o,--output", a->output, "folder of the run: model.ply, checkpoint, metrics.json ...")
+  command
+      ->add_option("-o,--output", a->output,
+                   "folder for the run: model.ply, checkpoint, metrics.json and more")
       ->required();
-  command->add_flag("--resume", a->resume, "go on with the run in the folder, with its options");
-  command->add_flag("--overwrite", a->overwrite, "start anew where there is a run already");
-  add_run_options(*command, a->given);
+  command->add_flag("--resume", a->resume, "continue the run in the folder, with its options");
+  command->add_flag("--overwrite", a->overwrite, "replace the run in the folder");
+  add_run_flags(*command, a->flags);
   command->callback([a] { run_train(*a); });
 }
 

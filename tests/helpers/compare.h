@@ -251,7 +251,7 @@ class PixelDecisions {
                         {s.channels.x, s.channels.y, s.channels.z, s.channels.w}};
     Pair pair{r.splat,           ours,    r.splat.mean_px, r.footprint.half_extent_px,
               r.footprint.depth, o.depth, gaussian};
-    // If only one of the two culled the Gaussian, its other values are meaningless.
+    // If only one of the two projections is culled, its other values are meaningless.
     if (r.footprint.opacity == 0) {
       pair.reference = ours;
       pair.reference.opacity = 0;

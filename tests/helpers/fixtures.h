@@ -72,8 +72,7 @@ inline Fixture load_fixture(const std::string& name) {
     g.rotation.push_back(d_rotation - rotation * dot(rotation, d_rotation));
     g.logit_opacity.push_back(a["d_opacities"][i] * o * (1 - o));
   }
-  std::size_t stride =
-      a["sh"].size() / a["opacities"].size() / 3;  // stored for degree 3, whatever the degree
+  std::size_t stride = a["sh"].size() / a["opacities"].size() / 3;  // always stored for degree 3
   for (std::size_t i = 0; i < a["opacities"].size(); ++i)
     for (std::size_t k = 0; k < s.sh_count(); ++k) {
       s.sh.push_back(vec3_at(a["sh"], i * stride + k));

@@ -1,46 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Flags of the command from a list of options (options/run_options.h, backend/view.h). What was given is kept
-// as text, so that it can be put over values that come from elsewhere.
+// Flags of the command, generated from the lists of options in options/run_options.h and backend/view.h. The
+// values are kept as text, so that resolve() can combine them with values from elsewhere.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <map>
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "stipple/options/option_text.h"
+#include "stipple/options/resolve.h"
 
 namespace stipple {
 
-using GivenFlags = std::map<std::string, std::string>;  // text by flag, without --
+// An option as the command spells it: max_gaussians is --max-gaussians.
+inline std::string flag_of(std::string_view option) {
+  std::string flag = fmt::format("--{}", option);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
 
-// `given` must outlive the parsing. A text that is no value of T is complained about right away.
+// Adds the flag of an option; `given` must outlive the parsing. Text that is not a value of T is refused
+// during parsing.
 template <class T>
-void add_option_flag(CLI::App& command, const char* flag, const char* group, const T& standard,
-                     const char* help, GivenFlags& given) {
-  const std::string name = fmt::format("--{}", flag);
-  const auto take = [&given, flag](const std::string& text) {
-    T parsed{};
-    if (const auto complaint = parse_option(text, parsed))
-      throw CLI::ValidationError(fmt::format("--{}: {}", flag, *complaint));
-    given[flag] = text;
-  };
+void add_option_flag(CLI::App& command, const char* name, const char* group, const T& default_value,
+                     const char* help, OptionTexts& given) {
+  const std::string flag = flag_of(name);
   if constexpr (std::is_same_v<T, bool>) {
     command
         .add_flag_callback(
-            name, [&given, flag] { given[flag] = "true"; }, help)
+            flag, [&given, name] { given[name] = "true"; }, help)
         ->group(group);
   } else {
-    command.add_option_function<std::string>(name, take, help)
+    const auto take = [&given, name, flag](const std::string& text) {
+      T parsed{};
+      if (const auto problem = parse_option(text, parsed))
+        throw CLI::ValidationError(fmt::format("{} {}", flag, *problem));
+      given[name] = text;
+    };
+    command.add_option_function<std::string>(flag, take, help)
         ->type_name(std::is_arithmetic_v<T> ? "NUMBER" : "TEXT")
-        ->default_str(to_text(standard))
+        ->default_str(to_text(default_value))
         ->group(group);
   }
 }
 
 template <class T>
-void apply_flag(const GivenFlags& given, const char* flag, T& value) {
-  const auto found = given.find(flag);
+void apply_flag(const OptionTexts& given, const char* name, T& value) {
+  const auto found = given.find(name);
   if (found != given.end()) parse_option(found->second, value);
 }
 

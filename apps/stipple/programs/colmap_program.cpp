@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "apps/stipple/programs/process.h"
+#include "apps/stipple/terminal/message.h"
 #include "stipple/core/error.h"
 #include "stipple/io/output_file.h"
 #include "stipple/scene/formats/colmap.h"
@@ -117,7 +118,7 @@ class ColmapRun {
         fmt::format("COLMAP could place {} of {} photos; {}", count, photos_.names.size(), advice());
     if (count < kMinPlacedCount) throw Error(told);
     if (static_cast<double>(count) < kFewPlaced * static_cast<double>(photos_.names.size()))
-      fmt::print(stderr, "warning: {}\n", told);
+      print_warning(told);
   }
 
   std::string advice() const {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "apps/stipple/options/train_flags.h"
+#include "apps/stipple/run/options_json.h"
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 

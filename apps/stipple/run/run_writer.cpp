@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
-#include "apps/stipple/options/train_flags.h"
 #include "apps/stipple/run/memory_use.h"
+#include "apps/stipple/run/options_json.h"
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
 #include "stipple/io/output_file.h"

@@ -111,6 +111,9 @@ std::vector<T> camera_numbers(const Mat3<T>& r, Vec3<T> t, Vec2<T> focal, Vec2<T
           r[0].z, r[1].z, r[2].z, t.z, focal.x, focal.y, center.x, center.y};
 }
 
+// The message with the keyword arguments that can help, by their names.
+std::string with_options(const std::string& message, const std::vector<std::string>& options);
+
 py::array_t<float> to_numpy(const Image& image);  // height x width, or height x width x channels
 Image to_image(const HostValues<float>& values);
 

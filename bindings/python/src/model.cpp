@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models as files and arrays, rendering, image files and image metrics.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/shared_backend.h"
@@ -26,6 +27,12 @@ DeviceArray<T> array_from(Backend& backend, const DeviceArray<T>&, Address data,
 }
 
 }  // namespace
+
+std::string with_options(const std::string& message, const std::vector<std::string>& options) {
+  if (options.empty()) return message;
+  return fmt::format("{} (see the option{} {})", message, options.size() == 1 ? "" : "s",
+                     fmt::join(options, " and "));
+}
 
 Gaussians to_host(const HostGaussians& from) {
   Gaussians to;

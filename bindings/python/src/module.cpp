@@ -16,9 +16,13 @@ PYBIND11_MODULE(_stipple, module) {
     try {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const stipple::OutOfMemory& e) {
-      out_of_memory(e.what());
+      out_of_memory(stipple::with_options(e.what(), e.options()).c_str());
+    } catch (const stipple::UnknownOption& e) {
+      PyErr_SetString(PyExc_TypeError, e.what());
+    } catch (const stipple::OptionError& e) {
+      PyErr_SetString(PyExc_ValueError, e.what());
     } catch (const stipple::Error& e) {
-      error(e.what());
+      error(stipple::with_options(e.what(), e.options()).c_str());
     }
   });
   stipple::bind_rasterization(module);

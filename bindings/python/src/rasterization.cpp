@@ -7,8 +7,8 @@
 #include <set>
 
 #include "bindings/python/src/bindings.h"
-#include "bindings/python/src/options.h"
 #include "bindings/python/src/shared_backend.h"
+#include "stipple/options/option_text.h"
 
 namespace stipple {
 
@@ -160,19 +160,18 @@ void set(const std::string& name, const py::handle& given, Vec3f& value) {
 RenderOptions render_options_from(const py::dict& given) {
   RenderOptions options;
   std::size_t taken = 0;
-  for_each_render_option(options, [&](const char* flag, auto& value, OptionRange range, const char*) {
-    const std::string name = python_name(flag);
+  for_each_render_option(options, [&](const char* name, auto& value, OptionRange range, const char*) {
     if (!given.contains(name)) return;
     ++taken;
-    set(name, given[name.c_str()], value);
+    set(name, given[name], value);
     if (const char* problem = range_problem(range, value))
       throw py::value_error(
-          fmt::format("{} {}, not {}", name, problem, py::repr(given[name.c_str()]).cast<std::string>()));
+          fmt::format("{} {}, not {}", name, problem, py::repr(given[name]).cast<std::string>()));
   });
   if (taken == given.size()) return options;
   std::set<std::string> known;
-  for_each_render_option(
-      options, [&](const char* flag, auto&, OptionRange, const char*) { known.insert(python_name(flag)); });
+  for_each_render_option(options,
+                         [&](const char* name, auto&, OptionRange, const char*) { known.insert(name); });
   for (const auto& item : given)
     if (const auto name = item.first.cast<std::string>(); !known.contains(name))
       throw py::type_error(
@@ -184,8 +183,8 @@ RenderOptions render_options_from(const py::dict& given) {
 std::vector<std::tuple<std::string, std::string, std::string>> list_render_options() {
   std::vector<std::tuple<std::string, std::string, std::string>> rows;
   const RenderOptions defaults;
-  for_each_render_option(defaults, [&](const char* flag, const auto& value, OptionRange, const char* help) {
-    rows.emplace_back(python_name(flag), to_text(value), help);
+  for_each_render_option(defaults, [&](const char* name, const auto& value, OptionRange, const char* help) {
+    rows.emplace_back(name, to_text(value), help);
   });
   return rows;
 }

@@ -41,18 +41,17 @@ void bind_scene(py::module_& module) {
            })
       .def("problems", [](const Scene& s) {
         std::vector<std::pair<std::string, std::string>> found;
-        for (const SceneProblem& p : s.problems) found.emplace_back(p.what, p.advice);
+        for (const SceneProblem& p : s.problems)
+          found.emplace_back(p.what, with_options(p.advice, p.options));
         return found;
       });
   std::vector<std::string> names;
-  SceneOptions standard;
-  for_each_scene_option(standard, [&](const char* flag, const char*, const auto&, const char*) {
-    names.push_back(python_name(flag));
-  });
+  const SceneOptions defaults;
+  for_each_scene_option(
+      defaults, [&](const char* name, const char*, const auto&, const char*) { names.push_back(name); });
   module.attr("SCENE_OPTIONS") = names;
   module.def("load_scene", [](const std::filesystem::path& path, const py::dict& given) {
-    SceneOptions options;
-    take_options(given, [&](auto f) { for_each_scene_option(options, f); });
+    const SceneOptions options = resolve_for_python(given).scene;
     const py::gil_scoped_release no_lock;
     return std::make_shared<Scene>(load_scene(path, options));
   });

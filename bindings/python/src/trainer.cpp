@@ -1,68 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/train/trainer.h"
 
-#include <cctype>
-
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/options.h"
-#include "stipple/evaluate/evaluate.h"
 
 namespace stipple {
 
 namespace {
 
 // Options of the command that end or save a run; in Python the caller does that.
-constexpr const char* kOfTheCommand[] = {"time_limit", "target_psnr", "checkpoint_every",
-                                         "checkpoint_seconds"};
+constexpr const char* kCommandOnly[] = {"time_limit", "target_psnr", "checkpoint_every",
+                                        "checkpoint_seconds"};
 
-// Replaces flags in a message by their Python names: --ssim-weight becomes ssim_weight.
-std::string with_python_names(const std::string& sentence) {
-  std::string text;
-  for (std::size_t i = 0; i < sentence.size(); ++i) {
-    if (sentence.compare(i, 2, "--") != 0) {
-      text += sentence[i];
-      continue;
-    }
-    for (i += 2; i < sentence.size() && (std::islower(sentence[i]) || sentence[i] == '-'); ++i)
-      text += sentence[i] == '-' ? '_' : sentence[i];
-    --i;
-  }
-  return text;
-}
-
-void check_for_python(const RunOptions& settings) {
-  try {
-    check(settings);
-  } catch (const Error& e) {
-    throw py::value_error(with_python_names(e.what()));
-  }
-}
-
-RunOptions settings_from(const py::dict& given) {
-  for (const char* name : kOfTheCommand)
+RunOptions run_options(const py::dict& given) {
+  for (const char* name : kCommandOnly)
     if (given.contains(name))
-      throw py::type_error(
-          fmt::format("{} belongs to the command; end a run from its callback, and save() it", name));
-  RunOptions asked, settings;
-  take_options(given, [&](auto f) { for_each_run_option(asked, f); });
-  settings.train = default_train_options(asked.train.strategy, asked.train.absolute_gradients);
-  take_options(given, [&](auto f) { for_each_run_option(settings, f); });
-  settings.train.max_photo_bytes = static_cast<std::size_t>(settings.max_ram_gib * (1u << 30));
-  check_for_python(settings);
-  return settings;
+      throw py::type_error(fmt::format(
+          "{} is an option of the command only; a callback can end a run, and save() saves it", name));
+  return resolve_for_python(given);
 }
 
 // A trainer with its scene and backend; a mutex admits one thread at a time.
 class PythonTrainer {
  public:
-  PythonTrainer(std::shared_ptr<Scene> scene, const RunOptions& s)
+  PythonTrainer(std::shared_ptr<Scene> scene, const RunOptions& o)
       : scene_(std::move(scene)),
         backend_(
-            make_backend(s.backend, {.device = s.device,
-                                     .deterministic = s.deterministic,
-                                     .max_bytes = static_cast<std::size_t>(s.max_vram_gib * (1u << 30))})),
-        trainer_(*backend_, *scene_, s.train),
-        wants_evaluation_(s.train.hold_out) {}
+            make_backend(o.backend, {.device = o.device,
+                                     .deterministic = o.deterministic,
+                                     .max_bytes = static_cast<std::size_t>(o.max_vram_gib * (1u << 30))})),
+        trainer_(*backend_, *scene_, o.train),
+        holds_out_(o.train.hold_out) {}
 
   template <class F>
   auto use(F f) {
@@ -72,9 +40,8 @@ class PythonTrainer {
 
   Evaluation evaluate() {
     return use([&](Trainer& t) {
-      const auto which = wants_evaluation_ ? scene_->test_views() : scene_->train_views();
-      return stipple::evaluate(*backend_, t.device_gaussians(), scene_->views, which, t.photos(),
-                               t.render_options());
+      const auto which = holds_out_ ? scene_->test_views() : scene_->train_views();
+      return t.evaluate(which);
     });
   }
   std::string backend() const { return std::string(backend_->name()); }
@@ -84,7 +51,7 @@ class PythonTrainer {
   std::shared_ptr<Scene> scene_;
   std::unique_ptr<Backend> backend_;
   Trainer trainer_;
-  bool wants_evaluation_;
+  bool holds_out_;
 };
 
 }  // namespace
@@ -103,9 +70,9 @@ void bind_trainer(py::module_& module) {
       });
   py::class_<PythonTrainer>(module, "Trainer")
       .def(py::init([](std::shared_ptr<Scene> scene, const py::dict& given) {
-        const RunOptions settings = settings_from(given);
+        const RunOptions options = run_options(given);
         const py::gil_scoped_release no_lock;
-        return std::make_unique<PythonTrainer>(std::move(scene), settings);
+        return std::make_unique<PythonTrainer>(std::move(scene), options);
       }))
       .def(
           "step", [](PythonTrainer& t) { return t.use([](Trainer& u) { return u.step(); }); }, NoLock())
@@ -115,8 +82,7 @@ void bind_trainer(py::module_& module) {
           "steps_done", [](PythonTrainer& t) { return t.use([](Trainer& u) { return u.steps_done(); }); },
           NoLock())
       .def(
-          "last_step",
-          [](PythonTrainer& t) { return t.use([](Trainer& u) { return u.schedule().last_step(); }); },
+          "last_step", [](PythonTrainer& t) { return t.use([](Trainer& u) { return u.last_step(); }); },
           NoLock())
       .def("backend", &PythonTrainer::backend)
       .def("gaussians",

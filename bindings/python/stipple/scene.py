@@ -2,7 +2,7 @@
 """Scenes: photos with their cameras, and points."""
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -51,8 +51,9 @@ class Points(NamedTuple):
 class Scene:
     """The input of training. `problems` lists what was left out or assumed, as pairs of (problem, advice)."""
 
-    def __init__(self, inner: "_stipple.Scene") -> None:
+    def __init__(self, inner: "_stipple.Scene", options: Dict[str, Any]) -> None:
         self._inner = inner
+        self._options = options
         self.path = inner.path
         self.format: str = inner.format
         self.views: List[SceneView] = [SceneView(v) for v in inner.views]
@@ -77,5 +78,9 @@ class Scene:
 
 def load_scene(path: Path, **options: Any) -> Scene:
     """Reads a COLMAP or transforms.json scene. The options are those of `stipple train` for photos: max_resolution,
-    downscale, images, alpha, random_points."""
-    return Scene(_stipple.load_scene(path, options))
+    downscale, images, alpha, random_points; and seed, for the random points."""
+    for name in options:
+        if name != "seed" and name not in _stipple.SCENE_OPTIONS:
+            known = ", ".join([*_stipple.SCENE_OPTIONS, "seed"])
+            raise TypeError(f"{name} is not an option of load_scene; its options are {known}")
+    return Scene(_stipple.load_scene(path, options), options)

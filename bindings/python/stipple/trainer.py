@@ -40,11 +40,15 @@ class Trainer:
 
     def __init__(self, scene: Union[Scene, Path], **options: Any) -> None:
         if isinstance(scene, Scene):
+            for name in _stipple.SCENE_OPTIONS:
+                if name in options:
+                    raise TypeError(f"{name} is an option of load_scene, and this scene is already loaded")
             self.scene = scene
         else:
-            scene_options = {name: options.pop(name) for name in _stipple.SCENE_OPTIONS if name in options}
-            self.scene = load_scene(scene, **scene_options)
-        self._inner = _stipple.Trainer(self.scene._inner, options)
+            names = [*_stipple.SCENE_OPTIONS, "seed"]
+            self.scene = load_scene(scene, **{name: options.pop(name) for name in names if name in options})
+        # With the options of the scene, since a photo that is blended over white needs a white background.
+        self._inner = _stipple.Trainer(self.scene._inner, {**self.scene._options, **options})
 
     def __repr__(self) -> str:
         return f"Trainer(step {self.steps_done} of {self.last_step}, {self.backend})"

@@ -113,8 +113,8 @@ def test_errors_name_wrong_arrays(field, value, message):
         (dict(background=(1, 2)), "background must have the shape"),
         (dict(depth="metric"), "depth must be None or 'expected' or 'inverse'"),
         (dict(alpha_max=1.5), "alpha_max must lie between 0 and 1"),
-        (dict(scale_modifier=0), "scale_modifier must be more than 0"),
-        (dict(near_plane=float("nan")), "near_plane must be more than 0"),
+        (dict(scale_modifier=0), "scale_modifier must be greater than 0"),
+        (dict(near_plane=float("nan")), "near_plane must be greater than 0"),
     ],
 )
 def test_errors_name_wrong_options(change, message):

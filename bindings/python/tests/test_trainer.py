@@ -42,15 +42,15 @@ def test_load_scene_adds_random_points_if_there_are_none(scene, tmp_path):
 
 
 def test_options_are_those_of_the_command(scene):
-    with pytest.raises(TypeError, match="there is no option 'stepz'; there are: .*steps"):
+    with pytest.raises(TypeError, match="^stepz is not an option; did you mean steps\\?$"):
         stipple.Trainer(scene, stepz=3)
-    with pytest.raises(ValueError, match="steps: "):
+    with pytest.raises(ValueError, match="^steps must be a whole number"):
         stipple.Trainer(scene, steps="many")
     with pytest.raises(ValueError, match="^ssim_weight must be from 0 to 1"):
         stipple.Trainer(scene, ssim_weight=2)
-    with pytest.raises(TypeError, match="time_limit belongs to the command"):
+    with pytest.raises(TypeError, match="time_limit is an option of the command only"):
         stipple.Trainer(scene, time_limit=3)
-    with pytest.raises(TypeError, match="there is no option 'resolution'"):
+    with pytest.raises(TypeError, match="resolution is not an option of load_scene"):
         stipple.load_scene(scene.path, resolution=3)
     assert stipple.load_scene(scene.path, max_resolution=24).views[0].camera.width == 24
     assert stipple.Trainer(scene.path, max_resolution=24, steps=3).scene.views[0].camera.width == 24

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/backend/view.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "stipple/core/error.h"
@@ -14,14 +12,14 @@ const char* range_problem(OptionRange, Vec3f value) {
 }
 
 const char* range_problem(OptionRange range, float value) {  // positive forms, so that NaN fails them
-  if (range == OptionRange::kPositive && !(value > 0)) return "must be more than 0";
+  if (range == OptionRange::kPositive && !(value > 0)) return "must be greater than 0";
   if (range == OptionRange::kBetween0And1 && !(value > 0 && value < 1)) return "must lie between 0 and 1";
   return std::isfinite(value) ? nullptr : "must be finite";
 }
 
 void check(const RenderOptions& options) {
-  for_each_render_option(options, [](const char* flag, const auto& value, OptionRange range, const char*) {
-    if (const char* problem = range_problem(range, value)) throw Error(fmt::format("--{} {}", flag, problem));
+  for_each_render_option(options, [](const char* name, const auto& value, OptionRange range, const char*) {
+    if (const char* problem = range_problem(range, value)) throw OptionError(name, problem);
   });
 }
 

@@ -21,26 +21,26 @@ struct RenderOptions {
 
 enum class OptionRange { kAny, kPositive, kBetween0And1 };
 
-// Calls f(flag without --, value, range, help) for every option except the depth, which is an output. This
+// Calls f(name, value, range, help) for every option except the depth, which is an output. This
 // list defines the flags of the command, the keyword arguments in Python and the fields of a run's files.
 template <class Options, class F>
 void for_each_render_option(Options& o, F f) {
   using Range = OptionRange;
   f("background", o.background, Range::kAny, "background colour as red,green,blue, each from 0 to 1");
   f("antialiased", o.antialiased, Range::kAny, "dim each splat to compensate for the blur");
-  f("scale-modifier", o.scale_modifier, Range::kPositive, "scale every Gaussian by this factor");
-  f("alpha-max", o.alpha_max, Range::kBetween0And1, "upper limit for the alpha of a splat");
-  f("near-plane", o.near_plane, Range::kPositive, "do not draw Gaussians nearer than this, in scene units");
+  f("scale_modifier", o.scale_modifier, Range::kPositive, "scale every Gaussian by this factor");
+  f("alpha_max", o.alpha_max, Range::kBetween0And1, "upper limit for the alpha of a splat");
+  f("near_plane", o.near_plane, Range::kPositive, "do not draw Gaussians nearer than this, in scene units");
   f("blur", o.blur_px2, Range::kPositive, "variance added to every splat, in square pixels");
 }
 
-// What is wrong with an option's value, to be put behind its name: "must be more than 0". Null when nothing
-// is.
+// What is wrong with an option's value, worded to follow its name: "must be greater than 0". Null when
+// nothing is.
 const char* range_problem(OptionRange range, float value);
 inline const char* range_problem(OptionRange, bool) { return nullptr; }
 const char* range_problem(OptionRange range, Vec3f value);
 
-void check(const RenderOptions& options);  // throws Error naming the flag that makes no sense
+void check(const RenderOptions& options);  // throws OptionError for the first that is out of range
 
 struct TileRows {  // [begin, end)
   int begin, end;

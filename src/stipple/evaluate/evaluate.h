@@ -1,30 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Measures how well a model reproduces photographed views.
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "stipple/backend/backend.h"
+#include "stipple/evaluate/evaluation.h"
 #include "stipple/image/image.h"
 #include "stipple/photo/photo_cache.h"
 #include "stipple/scene/scene.h"
 
 namespace stipple {
-
-struct ViewScore {
-  std::string name;  // of the view
-  double psnr = 0;   // in dB; infinite if every pixel matches
-  double ssim = 0;
-};
-
-struct Evaluation {
-  double psnr = 0, ssim = 0;  // means over the views; NaN if there are none
-  std::vector<ViewScore> views;
-};
-
-using EvaluationProgress = std::function<void(std::size_t done)>;
 
 // A photo's colours, scaled to 0 .. 1, in 3 channels.
 Image image_of(const Photo& photo);

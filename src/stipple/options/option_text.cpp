@@ -27,26 +27,26 @@ std::optional<std::string> parse_name(const std::string& text, const std::array<
     }
     list += fmt::format("{}{}", i == 0 ? "" : i + 1 < kCount ? ", " : " or ", names[i]);
   }
-  return fmt::format("'{}' is not {}", text, list);
+  return fmt::format("must be {}, not '{}'", list, text);
 }
 
-// All numbers that these options take are not negative.
+// No option takes a negative number.
 template <class T>
 std::optional<std::string> parse_not_negative(const std::string& text, T& value) {
   T parsed{};
   if (!parse_number(text, parsed) || !(parsed >= 0) || !std::isfinite(parsed))
-    return fmt::format("'{}' is not a number from 0 on", text);
+    return fmt::format("must be a number that is not negative, not '{}'", text);
   value = parsed;
   return {};
 }
 
-// Up to 2^63 - 1, which every reader of JSON takes.
+// Up to 2^63 - 1, which every JSON reader accepts.
 template <class T>
 std::optional<std::string> parse_count(const std::string& text, T& value) {
   std::int64_t parsed = 0;
   if (!parse_whole(text, parsed) || parsed < 0 ||
       static_cast<std::uint64_t>(parsed) > static_cast<std::uint64_t>(std::numeric_limits<T>::max()))
-    return fmt::format("'{}' is not a whole number from 0 on", text);
+    return fmt::format("must be a whole number that is not negative, not '{}'", text);
   value = static_cast<T>(parsed);
   return {};
 }
@@ -79,7 +79,7 @@ std::optional<std::string> parse_option(const std::string& text, Vec3f& value) {
     const bool is_last = c == 2;
     if ((comma == rest.npos) != is_last || !parse_number(rest.substr(0, comma), color[c]) ||
         !std::isfinite(color[c]))
-      return fmt::format("'{}' is not red,green,blue, such as 1,0.5,0", text);
+      return fmt::format("must be red,green,blue, such as 1,0.5,0, not '{}'", text);
     rest.remove_prefix(is_last ? rest.size() : comma + 1);
   }
   value = color;
@@ -94,7 +94,7 @@ std::optional<std::string> parse_option(const std::string& text, std::string& va
   return {};
 }
 std::optional<std::string> parse_option(const std::string& text, bool& value) {
-  if (text != "true" && text != "false") return fmt::format("'{}' is not true or false", text);
+  if (text != "true" && text != "false") return fmt::format("must be true or false, not '{}'", text);
   value = text == "true";
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Option values as text and back: what flags, options.json and errors have in common.
+// Option values as text and back, for flags, keyword arguments, options.json and errors.
 #include <concepts>
 #include <filesystem>
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace stipple {
 
-// Each pair: the value as people write it, and a value from that; parsing gives the complaint, or none.
+// to_text() and parse_option() are inverses. parse_option() returns the problem, worded to follow the
+// option's name ("must be true or false, not 'maybe'"), or nothing if the text is valid.
 std::string to_text(Strategy strategy);
 std::string to_text(AlphaUse use);
 std::string to_text(Vec3f color);

@@ -13,24 +13,30 @@ constexpr int kMaxBatch = 1024;
 
 void check(const RunOptions& o) {
   const TrainOptions& t = o.train;
-  const auto require = [](bool good, const char* what) {
-    if (!good) throw Error(what);
+  const auto require = [](bool is_good, const char* option, const char* problem) {
+    if (!is_good) throw OptionError(option, problem);
   };
   check(t.render);
-  require(t.steps >= 1, "--steps must be at least 1");
-  require(t.batch >= 1 && t.batch <= kMaxBatch, "--batch must be from 1 to 1024");
-  require(t.sh_degree <= 3, "--sh-degree must be from 0 to 3");
-  require(t.refine_every >= 1 && t.sh_every >= 1, "--refine-every and --sh-every must be at least 1");
-  require(t.ssim_weight <= 1, "--ssim-weight must be from 0 to 1");
-  require(t.start_opacity > 0 && t.start_opacity < 1, "--start-opacity must lie between 0 and 1");
-  require(t.reset_opacity > 0 && t.reset_opacity < 1, "--reset-opacity must lie between 0 and 1");
+  require(t.steps >= 1, "steps", "must be at least 1");
+  require(t.batch >= 1 && t.batch <= kMaxBatch, "batch", "must be from 1 to 1024");
+  require(t.sh_degree <= 3, "sh_degree", "must be from 0 to 3");
+  require(t.refine_every >= 1, "refine_every", "must be at least 1");
+  require(t.sh_every >= 1, "sh_every", "must be at least 1");
+  require(t.ssim_weight <= 1, "ssim_weight", "must be from 0 to 1");
+  require(t.start_opacity > 0 && t.start_opacity < 1, "start_opacity", "must lie between 0 and 1");
+  require(t.reset_opacity > 0 && t.reset_opacity < 1, "reset_opacity", "must lie between 0 and 1");
   require(t.reset_every == 0 || t.strategy != Strategy::kAdc || t.reset_opacity > t.prune_opacity,
-          "--reset-opacity must be more than --prune-opacity, or few Gaussians would outlive a reset; with "
-          "resets --prune-opacity 0.005 is customary");
-  require(t.start_scale > 0, "--start-scale must be more than 0");
-  require(t.mean_rate > 0 && t.final_mean_rate > 0, "--mean-rate and --final-mean-rate must be more than 0");
-  require(t.growth >= 1, "--growth must be at least 1");
-  require(o.scene.downscale >= 1, "--downscale must be at least 1");
+          "reset_opacity",
+          "must be greater than the opacity below which Gaussians are pruned, or few would survive a reset; "
+          "runs with resets usually prune below 0.005");
+  require(t.start_scale > 0, "start_scale", "must be greater than 0");
+  require(t.mean_rate > 0, "mean_rate", "must be greater than 0");
+  require(t.final_mean_rate > 0, "final_mean_rate", "must be greater than 0");
+  require(t.growth >= 1, "growth", "must be at least 1");
+  require(o.scene.max_resolution_px <= 65'536, "max_resolution", "must be from 0 to 65536");
+  require(o.scene.downscale >= 1 && o.scene.downscale <= 64, "downscale", "must be from 1 to 64");
+  require(o.scene.random_point_count >= 1 && o.scene.random_point_count <= 10'000'000, "random_points",
+          "must be from 1 to 10000000");
 }
 
 }  // namespace stipple

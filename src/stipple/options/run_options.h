@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The one list of a run's options: flags, options.json and --config are made from it.
+// The options of a training run, and the one list of them. The command's flags, Python's keyword arguments
+// and options.json are generated from this list. resolve() (resolve.h) turns what a user gave into a
+// RunOptions.
 #include <string>
 
 #include "stipple/scene/scene.h"
@@ -13,84 +15,98 @@ struct RunOptions {
   TrainOptions train;
   std::string backend = "best";
   int device = 0;
-  int checkpoint_every = 1'000;    // steps; 0: only at the end
-  double checkpoint_seconds = 60;  // at least, between two
-  double time_limit_s = 0;         // 0: none
-  double target_psnr = 0;          // dB; 0: none
-  double max_ram_gib = 4;          // of decoded photos
-  double max_vram_gib = 0;         // of a GPU's memory; 0: what is free
+  int checkpoint_every = 1'000;    // steps; 0 saves only at the end
+  double checkpoint_seconds = 60;  // minimum time between two checkpoints
+  double time_limit_s = 0;         // 0 means no limit
+  double target_psnr = 0;          // in dB; 0 means no target
+  double max_ram_gib = 4;          // for decoded photos
+  double max_vram_gib = 0;         // GPU memory; 0 means all that is free
   bool deterministic = false;
 };
 
-void check(const RunOptions& settings);  // throws Error naming the option that makes no sense
+// Throws OptionError for the first option whose value is out of range.
+void check(const RunOptions& options);
 
-// Calls f(flag without --, group, value, help) for every option.
+// Calls f(name, group, value, help) for every option.
 template <class F, class Options>
 void for_each_scene_option(Options& o, F f) {
-  f("max-resolution", "Photos", o.max_resolution_px,
-    "shrink photos whose longer side has more pixels; 0: never");
-  f("downscale", "Photos", o.downscale, "shrink photos by this factor; uses images_N when there");
-  f("images", "Photos", o.images, "folder of the photos, relative to the scene; found by itself");
+  f("max_resolution", "Photos", o.max_resolution_px,
+    "shrink photos whose longer side has more pixels than this; 0 keeps the original size");
+  f("downscale", "Photos", o.downscale,
+    "shrink photos by this factor; uses a folder images_N if there is one");
+  f("images", "Photos", o.images,
+    "folder of the photos, relative to the scene; found automatically by default");
   f("alpha", "Photos", o.alpha,
-    "transparent pixels: leave them out (weight), or put the photo on white or black");
-  f("random-points", "Photos", o.random_point_count,
-    "how many points to start from where the scene has none");
+    "treatment of transparent pixels: ignore them (weight), or blend the photo over white or black");
+  f("random_points", "Photos", o.random_point_count,
+    "number of random initial points if the scene has no points");
 }
 
 template <class F, class Options>
 void for_each_run_option(Options& o, F f) {
   auto& t = o.train;
   f("strategy", "Run", t.strategy,
-    "adc (clone, split, prune) or mcmc (relocate, grow to a cap); defaults below are adc's");
-  f("steps", "Run", t.steps, "all schedules are stretched to this many steps");
-  f("stop-at", "Run", t.stop_at, "end at this step of the same schedules; 0: at --steps");
-  f("seed", "Run", t.seed, "of everything random: the same seed gives the same model");
-  f("eval", "Run", t.hold_out, "hold out every 8th view, and score on those");
-  f("batch", "Run", t.batch, "views a step; rates follow the usual rule, sqrt(batch)");
-  f("backend", "Run", o.backend, "cuda, cpu, or best: the first that works here");
-  f("device", "Run", o.device, "which of several GPUs, as stipple devices counts them");
-  f("checkpoint-every", "Run", o.checkpoint_every, "save the state every so many steps; 0: only at the end");
-  f("checkpoint-seconds", "Run", o.checkpoint_seconds, "but at most every so many seconds");
-  f("time-limit", "Run", o.time_limit_s, "stop and save after so many seconds; 0: none");
-  f("target-psnr", "Run", o.target_psnr, "stop and save once training views reach so many dB; 0: none");
-  f("max-ram", "Run", o.max_ram_gib, "GiB of decoded photos to keep");
-  f("max-vram", "Run", o.max_vram_gib, "GiB of a GPU's memory to use at most; 0: what is free");
+    "density control: adc (clone, split, prune) or mcmc (relocate, grow up to a cap); the defaults shown are "
+    "adc's");
+  f("steps", "Run", t.steps, "number of training steps; all schedules are scaled to it");
+  f("stop_at", "Run", t.stop_at, "stop at this step without changing the schedules; 0 trains to the end");
+  f("seed", "Run", t.seed, "seed of all random numbers");
+  f("eval", "Run", t.hold_out, "hold out every 8th view and report the scores of those views");
+  f("batch", "Run", t.batch, "views per step; learning rates are multiplied by sqrt(batch)");
+  f("backend", "Run", o.backend, "cuda, cpu, or best: the fastest that works on this machine");
+  f("device", "Run", o.device, "index of the GPU, as listed by \"stipple devices\"");
+  f("checkpoint_every", "Run", o.checkpoint_every, "steps between checkpoints; 0 saves only at the end");
+  f("checkpoint_seconds", "Run", o.checkpoint_seconds, "minimum time between checkpoints, in seconds");
+  f("time_limit", "Run", o.time_limit_s, "stop and save after this many seconds; 0 means no limit");
+  f("target_psnr", "Run", o.target_psnr,
+    "stop and save when the training views reach this PSNR, in dB; 0 means no target");
+  f("max_ram", "Run", o.max_ram_gib, "memory for decoded photos, in GiB");
+  f("max_vram", "Run", o.max_vram_gib, "GPU memory to use at most, in GiB; 0 means all that is free");
   f("deterministic", "Run", o.deterministic,
-    "the same bits from run to run on a GPU too; the CPU always gives them");
-  f("max-gaussians", "Density", t.max_gaussians, "cap; 0: as many as the strategy wants and a GPU holds");
-  f("refine-from", "Density", t.refine_from, "first step of density control, of 30,000");
-  f("refine-until", "Density", t.refine_until, "last step of density control, of 30,000");
-  f("refine-every", "Density", t.refine_every, "steps between, of 30,000; in shorter runs at least 50");
-  f("prune-opacity", "Density", t.prune_opacity, "fainter Gaussians go");
-  f("grow-gradient", "Density", t.grow_gradient, "adc: mean gradient from which on to clone or split");
+    "make a GPU reproduce the same bits for the same seed, at some cost in speed; the CPU always does");
+  f("max_gaussians", "Density", t.max_gaussians,
+    "maximum number of Gaussians; 0 leaves it to the strategy and the GPU's memory");
+  f("refine_from", "Density", t.refine_from, "first step of density control in a run of 30,000 steps");
+  f("refine_until", "Density", t.refine_until, "last step of density control in a run of 30,000 steps");
+  f("refine_every", "Density", t.refine_every,
+    "steps between refinements in a run of 30,000 steps; at least 50 in shorter runs");
+  f("prune_opacity", "Density", t.prune_opacity, "remove Gaussians with a lower opacity");
+  f("grow_gradient", "Density", t.grow_gradient,
+    "adc: clone or split Gaussians whose mean screen-space gradient is above this threshold");
   f("absgrad", "Density", t.absolute_gradients,
-    "adc: of gradients without signs (grow-gradient is then 8e-4)");
-  f("clone-scale", "Density", t.clone_scale, "adc: up to this part of the extent cloned, above split");
-  f("prune-scale", "Density", t.prune_scale,
-    "adc: Gaussians larger than this part of the extent go; 0: none");
-  f("reset-every", "Density", t.reset_every, "adc: steps between opacity resets, of 30,000; 0: none");
-  f("reset-opacity", "Density", t.reset_opacity, "adc: what opacities are reset to");
-  f("growth", "Density", t.growth, "mcmc: factor a refinement");
-  f("noise", "Density", t.noise, "mcmc: noise, times the rate of the means");
-  f("sh-degree", "Model", t.sh_degree, "of view-dependent colour, 0 to 3");
-  f("sh-every", "Model", t.sh_every, "steps until the next degree, of 30,000");
-  for_each_render_option(t.render, [&](const char* flag, auto& value, OptionRange, const char* help) {
-    f(flag, "Model", value, help);
+    "adc: accumulate the absolute gradients of all pixels; the default growth threshold is then 8e-4");
+  f("clone_scale", "Density", t.clone_scale,
+    "adc: clone Gaussians up to this size, split larger ones; a fraction of the scene extent");
+  f("prune_scale", "Density", t.prune_scale,
+    "adc: remove Gaussians larger than this fraction of the scene extent; 0 removes none");
+  f("reset_every", "Density", t.reset_every,
+    "adc: steps between opacity resets in a run of 30,000 steps; 0 means no resets");
+  f("reset_opacity", "Density", t.reset_opacity, "adc: opacity after a reset");
+  f("growth", "Density", t.growth, "mcmc: factor by which the number of Gaussians grows per refinement");
+  f("noise", "Density", t.noise,
+    "mcmc: strength of the position noise, times the learning rate of the means");
+  f("sh_degree", "Model", t.sh_degree, "degree of the spherical harmonics (view-dependent colour), 0 to 3");
+  f("sh_every", "Model", t.sh_every, "steps between increases of the degree in a run of 30,000 steps");
+  for_each_render_option(t.render, [&](const char* name, auto& value, OptionRange, const char* help) {
+    f(name, "Model", value, help);
   });
-  f("random-background", "Model", t.random_background, "another one each step");
-  f("start-opacity", "Model", t.start_opacity, "of the first Gaussians");
-  f("start-scale", "Model", t.start_scale, "of the first Gaussians, times the distance of their neighbours");
-  f("ssim-weight", "Loss", t.ssim_weight, "D-SSIM's part of the loss; the rest is L1");
-  f("opacity-penalty", "Loss", t.opacity_penalty, "times the mean opacity, added to the loss");
-  f("scale-penalty", "Loss", t.scale_penalty, "times the mean scale, added to the loss");
-  f("mean-rate", "Rates", t.mean_rate, "first rate of the means, times the extent");
-  f("final-mean-rate", "Rates", t.final_mean_rate, "last rate of the means");
-  f("log-scale-rate", "Rates", t.log_scale_rate, "of the scales' logarithms");
-  f("rotation-rate", "Rates", t.rotation_rate, "of the quaternions");
-  f("logit-opacity-rate", "Rates", t.logit_opacity_rate, "of the opacities' logits");
-  f("sh-base-rate", "Rates", t.sh_base_rate, "of the base colours");
-  f("sh-rest-rate", "Rates", t.sh_rest_rate, "of the view-dependent rest");
-  f("visible-only", "Rates", t.visible_only, "leave Gaussians that a view does not show alone");
+  f("random_background", "Model", t.random_background, "train over a different random colour in every step");
+  f("start_opacity", "Model", t.start_opacity, "opacity of the initial Gaussians");
+  f("start_scale", "Model", t.start_scale,
+    "size of the initial Gaussians, times the distance to their neighbours");
+  f("ssim_weight", "Loss", t.ssim_weight, "weight of D-SSIM in the loss; L1 has the rest");
+  f("opacity_penalty", "Loss", t.opacity_penalty, "weight of the mean opacity in the loss");
+  f("scale_penalty", "Loss", t.scale_penalty, "weight of the mean scale in the loss");
+  f("mean_rate", "Learning rates", t.mean_rate, "positions, at the first step, times the scene extent");
+  f("final_mean_rate", "Learning rates", t.final_mean_rate,
+    "positions, at the last step, times the scene extent");
+  f("log_scale_rate", "Learning rates", t.log_scale_rate, "logarithms of the scales");
+  f("rotation_rate", "Learning rates", t.rotation_rate, "quaternions");
+  f("logit_opacity_rate", "Learning rates", t.logit_opacity_rate, "logits of the opacities");
+  f("sh_base_rate", "Learning rates", t.sh_base_rate, "base colours (degree 0)");
+  f("sh_rest_rate", "Learning rates", t.sh_rest_rate, "view-dependent coefficients (degree 1 and up)");
+  f("visible_only", "Learning rates", t.visible_only,
+    "do not update Gaussians that no view of the step shows");
 }
 
 }  // namespace stipple

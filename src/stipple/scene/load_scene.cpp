@@ -41,7 +41,8 @@ std::string way_out(const SceneProblem& problem) {
   if (scene.problems.empty())
     throw Error(fmt::format("{}: the scene lists no images; export it again", path.string()));
   const SceneProblem& last = scene.problems.back();
-  throw Error(fmt::format("{}: no photo can be used: {}{}", path.string(), last.what, way_out(last)));
+  throw Error(fmt::format("{}: no photo can be used: {}{}", path.string(), last.what, way_out(last)),
+              last.options);
 }
 
 std::vector<std::size_t> select(const std::vector<SceneView>& views, bool is_test) {

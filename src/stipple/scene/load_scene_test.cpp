@@ -107,12 +107,12 @@ TEST(LoadScene, ReportsMissingPhotos) {
   fs::remove(folder / "images/05.png");
   EXPECT_EQ(problems_of(folder),
             "2 photos not found, such as 03.png\n"
-            "They are left out; copy them to scene/images, or say where they are with --images.\n");
+            "They are left out; copy them to scene/images, or name the folder that holds them.\n");
   EXPECT_EQ(load_scene(folder.path()).views.size(), 10u);
   fs::remove_all(folder / "images");
   EXPECT_EQ(problems_of(folder),
             "scene: no photo can be used: 12 photos not found, such as 00.png; copy them to "
-            "scene/, or say where they are with --images\n");
+            "scene/, or name the folder that holds them\n");
 }
 
 TEST(LoadScene, ReportsModelTruncatedBeforeFirstImage) {

@@ -9,6 +9,7 @@
 
 #include "stipple/camera/camera.h"
 #include "stipple/camera/lens.h"
+#include "stipple/core/error.h"
 
 namespace stipple {
 
@@ -49,7 +50,10 @@ struct SceneView {                   // a photo with its camera
 struct SceneProblem {
   bool is_fatal = false;  // training would fail
   std::string what;       // one sentence that names the thing
-  std::string advice;     // one sentence that says the way out
+  std::string advice;     // one sentence that says what to do about it
+  // Options of a run that help (options/run_options.h); the advice does not mention them, since the command
+  // and Python spell them differently.
+  std::vector<std::string> options = {};
 };
 
 struct Scene {
@@ -62,6 +66,12 @@ struct Scene {
 
   std::vector<std::size_t> train_views() const;  // indices into `views`
   std::vector<std::size_t> test_views() const;
+};
+
+// Thrown by load_scene() for a folder that holds no scene in any known format.
+class NotAScene : public Error {
+ public:
+  using Error::Error;
 };
 
 // Reads a COLMAP or transforms.json scene, whichever the folder holds. Photos are not decoded; only their

@@ -205,10 +205,8 @@ SceneSource read_scene_source(const fs::path& path) {
   if (transforms) std::erase_if(models, [](const fs::path& m) { return !is_whole_colmap_model(m); });
   if (!models.empty()) return read_colmap(root.empty() ? fs::path(".") : root, models);
   if (transforms) return read_transforms(*transforms);
-  throw Error(fmt::format(
-      "{}: neither a COLMAP model (sparse/0) nor a transforms.json is here; for a folder of photos, run "
-      "\"stipple sfm\" first",
-      path.string()));
+  throw NotAScene(fmt::format("{}: this folder holds neither a COLMAP model (sparse/0) nor a transforms.json",
+                              path.string()));
 }
 
 }  // namespace stipple

@@ -97,12 +97,14 @@ void ViewBuilder::add(const SourceImage& image) {
 
 std::vector<SceneProblem> ViewBuilder::problems() const {
   std::vector<SceneProblem> found;
-  const auto add = [&](const Dropped& dropped, const char* what, const std::string& advice) {
-    if (dropped.count > 0) found.push_back({false, describe(dropped, "photo", what), advice});
+  const auto add = [&](const Dropped& dropped, const char* what, const std::string& advice,
+                       const std::vector<std::string>& options = {}) {
+    if (dropped.count > 0) found.push_back({false, describe(dropped, "photo", what), advice, options});
   };
   add(missing_, "not found",
-      fmt::format("They are left out; copy them to {}, or say where they are with --images.",
-                  finder_.folder().string()));
+      fmt::format("They are left out; copy them to {}, or name the folder that holds them.",
+                  finder_.folder().string()),
+      {"images"});
   add(outside_, "whose name leads outside the scene",
       "They are left out; move the photos into the scene's folder and name them relative to it.");
   add(unreadable_, "cannot be read", "They are left out; copy or convert them again.");

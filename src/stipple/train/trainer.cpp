@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stipple/train/trainer.h"
-
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cmath>
 #include <numeric>
 
-#include "stipple/camera/pose.h"
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
 #include "stipple/scene/layout.h"
@@ -15,12 +12,13 @@
 #include "stipple/train/density/gather_in_place.h"
 #include "stipple/train/density/mcmc.h"
 #include "stipple/train/initialize.h"
+#include "stipple/train/trainer_impl.h"
 
 namespace stipple {
 
 namespace {
 
-// Independent streams of random numbers from one seed.
+// Independent streams of random numbers, all derived from one seed.
 enum class Stream : std::uint64_t { kViews = 1, kDensity, kBackground, kNoise };
 
 std::uint64_t stream_seed(std::uint64_t seed, Stream stream) {
@@ -36,10 +34,10 @@ std::vector<std::size_t> views_to_train_on(const Scene& scene, bool hold_out) {
   return all;
 }
 
-// How many Gaussians a run may come to want; 0: there is no saying.
+// The number of Gaussians that a run can reach; 0 if it is not known in advance.
 std::size_t wanted_gaussians(const Scene& scene, const TrainOptions& options) {
   if (options.max_gaussians > 0) return options.max_gaussians;
-  return options.strategy == Strategy::kMcmc ? scene.points.size() : 0;  // which grows to a cap only
+  return options.strategy == Strategy::kMcmc ? scene.points.size() : 0;  // mcmc grows only up to a cap
 }
 
 MemoryPlan plan_memory_for(const Backend& backend, const Scene& scene, std::span<const std::size_t> views,
@@ -62,7 +60,7 @@ double psnr_of(float mean_squared_error) {
   return -10 * std::log10(static_cast<double>(std::max(mean_squared_error, 1e-12f)));
 }
 
-// Rows of coefficients that give every Gaussian `to` instead of `from`: what is new is zero.
+// Rows to gather so that every Gaussian has `to` coefficients instead of `from`; new ones are zero.
 std::vector<std::uint32_t> more_coefficients(std::size_t count, std::size_t from, std::size_t to) {
   std::vector<std::uint32_t> rows(count * to);
   parallel_for(
@@ -77,7 +75,7 @@ std::vector<std::uint32_t> more_coefficients(std::size_t count, std::size_t from
 
 }  // namespace
 
-Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& options)
+Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& options)
     : backend_(backend),
       scene_(scene),
       options_(options),
@@ -87,7 +85,8 @@ Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& optio
       photos_(scene.views, options.max_photo_bytes),
       memory_(plan_memory_for(backend, scene, views_, options)),
       targets_(backend, photos_, scene.views.size(), memory_.photo_bytes) {
-  if (views_.empty()) throw Error("no view is left to train on; hold out fewer, or add images");
+  if (views_.empty())
+    throw Error("there is no view to train on; add photos, or do not hold out views", {"eval"});
   if (scene.points.size() == 0) throw Error("the scene has no points to start from");
   if (backend.own_memory_bytes() > 0) limit_to_memory();
   device_ = make_train_state(backend_, initial_gaussians(scene.points, options_));
@@ -95,37 +94,36 @@ Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& optio
   shuffle();
 }
 
-void Trainer::limit_to_memory() {
+void Trainer::Impl::limit_to_memory() {
   if (memory_.max_gaussians == 0)
-    throw OutOfMemory(
-        "the device's memory does not hold one picture of this scene; use smaller photos (--max-resolution) "
-        "or another backend");
+    throw OutOfMemory("the device's memory cannot hold a single image of this scene",
+                      {"max_resolution", "backend"});
   const std::size_t wanted = wanted_gaussians(scene_, options_);
   is_limited_by_memory_ = wanted == 0 || wanted > memory_.max_gaussians;
   if (is_limited_by_memory_) options_.max_gaussians = memory_.max_gaussians;
 }
 
-// A step: the next views through forward, loss, backward and update, and the refinement that is then due.
-// While it lasts nobody else looks at the model.
-StepReport Trainer::step(const AfterUpdate& after_update) {
+// The model mutex is held for the whole step, so that other threads see the model only between two steps.
+StepReport Trainer::Impl::step(const AfterUpdate& after_update) {
   const std::lock_guard lock(model_mutex_);
   if (!is_unfinished_) {
-    with_room_for([&] { finish_step(); });  // of a checkpoint, where it was the last of its run
-    with_room_for([&] { report_ = train(); });
+    retry_without_cached_photos(
+        [&] { finish_step(); });  // a restored checkpoint may lack the refinement of its last step
+    retry_without_cached_photos([&] { report_ = train(); });
     is_unfinished_ = true;
     if (after_update) after_update(report_);
   }
   const auto start = Clock::now();
-  if (state_.step < schedule_.last_step()) with_room_for([&] { finish_step(); });
+  if (state_.step < schedule_.last_step()) retry_without_cached_photos([&] { finish_step(); });
   is_unfinished_ = false;
   report_.ms[static_cast<std::size_t>(Stage::kRefine)] = milliseconds_since(start);
   report_.gaussian_count = device_.gaussians.size();
   return report_;
 }
 
-// Photos on the device are a luxury: they go before the run does.
+// If the device runs out of memory, releases the photos that are cached there and tries again.
 template <class F>
-void Trainer::with_room_for(F work) {
+void Trainer::Impl::retry_without_cached_photos(F work) {
   for (;;) {
     try {
       return work();
@@ -135,8 +133,8 @@ void Trainer::with_room_for(F work) {
   }
 }
 
-// Whatever is thrown, nothing has changed.
-StepReport Trainer::train() {
+// If this throws, the state is unchanged.
+StepReport Trainer::Impl::train() {
   const State before = state_;
   try {
     StepReport report;
@@ -145,7 +143,7 @@ StepReport Trainer::train() {
     const Batch batch = next_batch();
     const double photo_ms = milliseconds_since(start);
     const PassResult result = backend_.train_step(device_, batch.views, plan_step(), buffers_);
-    note(result, batch, report);
+    record(result, batch, report);
     report.gaussian_count = device_.gaussians.size();
     report.ms[static_cast<std::size_t>(Stage::kPhoto)] = photo_ms;
     return report;
@@ -155,7 +153,7 @@ StepReport Trainer::train() {
   }
 }
 
-TrainStep Trainer::plan_step() const {
+TrainStep Trainer::Impl::plan_step() const {
   TrainStep step;
   step.loss = {.l1_weight = 1 - options_.ssim_weight,
                .ssim_weight = options_.ssim_weight,
@@ -170,7 +168,7 @@ TrainStep Trainer::plan_step() const {
   return step;
 }
 
-void Trainer::note(const PassResult& result, const Batch& batch, StepReport& report) {
+void Trainer::Impl::record(const PassResult& result, const Batch& batch, StepReport& report) {
   const auto count = static_cast<double>(batch.views.size());
   for (std::size_t i = 0; i < batch.views.size(); ++i) {
     const LossValue& loss = result.views[i].loss;
@@ -185,7 +183,7 @@ void Trainer::note(const PassResult& result, const Batch& batch, StepReport& rep
   report.skipped_in_a_row = state_.skipped_in_a_row;
 }
 
-Trainer::Batch Trainer::next_batch() {
+Trainer::Impl::Batch Trainer::Impl::next_batch() {
   Batch batch;
   for (int i = 0; i < options_.batch; ++i) {
     const std::size_t view = next_view();
@@ -195,8 +193,8 @@ Trainer::Batch Trainer::next_batch() {
   return batch;
 }
 
-// Every view once an epoch, in an order of its own.
-void Trainer::shuffle() {
+// Every epoch visits every view once, in a new random order.
+void Trainer::Impl::shuffle() {
   Random random(stream_seed(options_.seed, Stream::kViews), state_.view_counter);
   state_.order.resize(views_.size());
   std::iota(state_.order.begin(), state_.order.end(), 0u);
@@ -206,15 +204,15 @@ void Trainer::shuffle() {
   state_.position = 0;
 }
 
-std::size_t Trainer::next_view() {
+std::size_t Trainer::Impl::next_view() {
   if (state_.position == state_.order.size()) shuffle();
   prefetch();
   return views_[state_.order[state_.position++]];
 }
 
-// The cache takes views off its list as it hands them out; told now and then, it also notices when others
-// have asked it for something else.
-void Trainer::prefetch() {
+// The cache removes views from its list as it returns them. The list is renewed from time to time, since an
+// evaluation replaces it.
+void Trainer::Impl::prefetch() {
   if (state_.position % kViewsPerPrefetch != 0) return;
   std::vector<std::size_t> next;
   for (std::size_t i = state_.position; i < state_.order.size(); ++i)
@@ -222,7 +220,7 @@ void Trainer::prefetch() {
   photos_.prefetch(next);
 }
 
-View Trainer::view_of(std::size_t index) {
+View Trainer::Impl::view_of(std::size_t index) {
   View view{scene_.views[index].camera, options_.render};
   if (options_.random_background) {
     Random random(stream_seed(options_.seed, Stream::kBackground), state_.background_counter);
@@ -233,10 +231,9 @@ View Trainer::view_of(std::size_t index) {
   return view;
 }
 
-// What is due after the update, unless it has been done. Where there is no room for the refinement, the step
-// stays unfinished; this is taken up again by the next call, in this run or in one that goes on from its
-// checkpoint.
-void Trainer::finish_step() {
+// Does what is due after the update, unless that has been done. If the refinement runs out of memory, the
+// step stays unfinished, and the next call finishes it, in this run or in one that restores its checkpoint.
+void Trainer::Impl::finish_step() {
   if (state_.finished_step == state_.step) return;
   raise_sh_degree();
   const bool was_skipped = state_.skipped_in_a_row > 0;
@@ -246,7 +243,7 @@ void Trainer::finish_step() {
   state_.finished_step = state_.step;
 }
 
-void Trainer::refine() {
+void Trainer::Impl::refine() {
   const DensityInput input = download_density_input(backend_, device_);
   Random random(stream_seed(options_.seed, Stream::kDensity), state_.density_counter);
   DensityPlan plan = options_.strategy == Strategy::kMcmc
@@ -254,15 +251,16 @@ void Trainer::refine() {
                          : plan_adc(input, options_, extent_, schedule_.prunes_large_at(state_.step), random);
   if (plan.size() == 0)
     throw Error(
-        "every Gaussian was pruned; either the cameras or photos of this scene are wrong, see stipple check, "
-        "or --prune-opacity or --opacity-penalty is too high");
+        "every Gaussian was pruned; either the scene's cameras do not match its photos, or pruning is "
+        "too strict",
+        {"prune_opacity", "opacity_penalty"});
   if (schedule_.sorts_at(state_.step)) sort_along_curve(plan);
   carry_out(backend_, plan, device_);
   state_.density_counter = random.counter();
 }
 
-// To what the next step wants.
-void Trainer::raise_sh_degree() {
+// Raises the SH degree to that of the next step.
+void Trainer::Impl::raise_sh_degree() {
   const int degree = schedule_.sh_degree_at(state_.step + 1);
   if (device_.gaussians.sh_degree >= degree) return;
   const std::size_t count = device_.gaussians.size();
@@ -275,6 +273,30 @@ void Trainer::raise_sh_degree() {
     gather_in_place(backend_, g->sh, rows, 1);
     g->sh_degree = degree;
   }
+}
+
+Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& options)
+    : impl_(std::make_unique<Impl>(backend, scene, options)) {}
+Trainer::~Trainer() = default;
+Trainer::Trainer(Trainer&&) noexcept = default;
+Trainer& Trainer::operator=(Trainer&&) noexcept = default;
+
+StepReport Trainer::step(const AfterUpdate& after_update) { return impl_->step(after_update); }
+bool Trainer::done() const { return steps_done() >= last_step(); }
+int Trainer::steps_done() const { return impl_->steps_done(); }
+int Trainer::last_step() const { return impl_->last_step(); }
+int Trainer::skipped_count() const { return impl_->skipped_count(); }
+std::size_t Trainer::memory_cap() const { return impl_->memory_cap(); }
+const DeviceGaussians& Trainer::device_gaussians() const { return impl_->device_gaussians(); }
+Gaussians Trainer::gaussians() const { return impl_->gaussians(); }
+const RenderOptions& Trainer::render_options() const { return impl_->render_options(); }
+Evaluation Trainer::evaluate(std::span<const std::size_t> views, const EvaluationProgress& progress) {
+  return impl_->evaluate(views, progress);
+}
+void Trainer::save(const std::filesystem::path& path) const { impl_->save(path); }
+void Trainer::restore(const std::filesystem::path& path) { impl_->restore(path); }
+void Trainer::call_between_steps(const std::function<void(const DeviceGaussians&)>& f) const {
+  impl_->call_between_steps(f);
 }
 
 }  // namespace stipple

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trainer's state as a file:
+// The format of a checkpoint:
 //
 //   8 bytes   "STIPPLE" and a byte 0
 //   u32       version
 //   u32       length of the text, u32 checksum of everything after this field
 //   text      JSON: counters, view order, sizes, and the options that must agree
-//   floats    mean, log_scale, rotation, logit_opacity, sh of the Gaussians, then of both moments; the
-//   statistics
+//   floats    mean, log_scale, rotation, logit_opacity, sh of the Gaussians, then of both moments; then the
+//             density statistics
 //
 // Little-endian; the checksum is zlib's CRC-32.
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 #include "stipple/io/input_file.h"
 #include "stipple/io/output_file.h"
 #include "stipple/train/density/gather_in_place.h"
-#include "stipple/train/trainer.h"
+#include "stipple/train/trainer_impl.h"
 
 namespace stipple {
 
@@ -28,7 +28,7 @@ namespace {
 
 using nlohmann::json;
 
-static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "numbers are written in the byte order of memory");
 constexpr char kMagic[8] = "STIPPLE";
 constexpr std::uint32_t kVersion = 2;
 
@@ -43,7 +43,7 @@ std::uint32_t checksum(std::uint32_t so_far, std::span<const std::byte> bytes) {
       crc32_z(so_far, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-// What a checkpoint must agree with to go on with the same bits.
+// The options and the facts about the scene that must be equal for a run to continue with the same bits.
 json identity(const TrainOptions& o, const Scene& scene, std::size_t view_count) {
   return {{"steps", o.steps},
           {"seed", o.seed},
@@ -56,18 +56,18 @@ json identity(const TrainOptions& o, const Scene& scene, std::size_t view_count)
           {"height", scene.views[0].camera.height_px}};
 }
 
-// A loss that is no number is saved as null.
+// A loss that is not finite is saved as null.
 float number_or(const json& object, const char* key, float otherwise) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number() ? found->get<float>() : otherwise;
 }
 
-// The difference between two identities, for a message; empty when there is none.
+// Describes the first difference between two identities; empty if they are equal.
 std::string difference(json saved, const json& mine) {
-  if (!saved.contains("batch")) saved["batch"] = 1;  // older ones were of one view a step
+  if (!saved.contains("batch")) saved["batch"] = 1;  // older checkpoints are of runs with one view per step
   for (const auto& [key, value] : mine.items())
     if (!saved.contains(key) || saved[key] != value)
-      return fmt::format("{} {}, not {}", key, saved.contains(key) ? saved[key].dump() : "nothing",
+      return fmt::format("{} is {}, not {}", key, saved.contains(key) ? saved[key].dump() : "nothing",
                          value.dump());
   return "";
 }
@@ -77,7 +77,7 @@ std::span<const std::byte> bytes_of(const std::vector<T>& values) {
   return std::as_bytes(std::span(values));
 }
 
-// Reads the file's parts, each with the same complaint when it is short.
+// Reads the parts of the file and checks each of them for truncation.
 class StateReader {
  public:
   explicit StateReader(const std::filesystem::path& path) : file_(path) {}
@@ -88,7 +88,7 @@ class StateReader {
 
   std::span<const std::byte> take(std::size_t count) {
     const std::span<const std::byte> bytes = file_.take(count);
-    if (bytes.size() < count) fail("the checkpoint ends early; it cannot be resumed from");
+    if (bytes.size() < count) fail("the checkpoint is truncated and cannot be used");
     checksum_ = checksum(checksum_, bytes);
     return bytes;
   }
@@ -97,20 +97,20 @@ class StateReader {
     FileHead head{};
     const std::span<const std::byte> bytes = file_.take(sizeof(FileHead));
     if (bytes.size() >= sizeof(kMagic)) std::memcpy(&head, bytes.data(), bytes.size());
-    if (std::memcmp(head.magic, kMagic, sizeof(kMagic)) != 0) fail("this is no checkpoint of Stipple");
-    if (bytes.size() < sizeof(FileHead)) fail("the checkpoint ends early; it cannot be resumed from");
+    if (std::memcmp(head.magic, kMagic, sizeof(kMagic)) != 0) fail("this file is not a Stipple checkpoint");
+    if (bytes.size() < sizeof(FileHead)) fail("the checkpoint is truncated and cannot be used");
     if (head.version > kVersion)
-      fail(fmt::format("the checkpoint has version {}, this program knows {}; use the newer program",
-                       head.version, kVersion));
+      fail(fmt::format(
+          "the checkpoint has version {}, but this program supports versions up to {}; use a newer program",
+          head.version, kVersion));
     if (head.version < kVersion)
-      fail(fmt::format("the checkpoint has version {}, which is not known", head.version));
+      fail(fmt::format("the checkpoint has version {}, which this program does not support", head.version));
     return head;
   }
 
   template <class T>
   std::vector<T> array(std::size_t count) {
-    if (count > file_.remaining_bytes() / sizeof(T))
-      fail("the checkpoint ends early; it cannot be resumed from");
+    if (count > file_.remaining_bytes() / sizeof(T)) fail("the checkpoint is truncated and cannot be used");
     std::vector<T> values(count);
     const std::span<const std::byte> bytes = take(count * sizeof(T));
     if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
@@ -118,9 +118,8 @@ class StateReader {
   }
 
   void check_end(std::uint32_t expected) const {
-    if (file_.remaining_bytes() > 0) fail("there is more in the checkpoint than there should be");
-    if (checksum_ != expected)
-      fail("the checkpoint is damaged (its checksum is wrong); it cannot be resumed from");
+    if (file_.remaining_bytes() > 0) fail("the checkpoint has extra data at its end and cannot be used");
+    if (checksum_ != expected) fail("the checkpoint is damaged (its checksum is wrong) and cannot be used");
   }
 
  private:
@@ -148,7 +147,7 @@ void replace(Backend& backend, const Gaussians& from, DeviceGaussians& to) {
 
 }  // namespace
 
-void Trainer::save(const std::filesystem::path& path) const {
+void Trainer::Impl::save(const std::filesystem::path& path) const {
   json text = {{"identity", identity(options_, scene_, views_.size())},
                {"step", state_.step},
                {"finished_step", state_.finished_step},
@@ -171,7 +170,7 @@ void Trainer::save(const std::filesystem::path& path) const {
   for (const DeviceGaussians* g : {&device_.gaussians, &device_.moments.first, &device_.moments.second})
     parts.push_back(download(backend_, *g));
 
-  // Everything twice: for the checksum, which comes first in the file, and then to the file.
+  // Two passes over the data: the checksum precedes them in the file.
   const auto for_each_piece = [&](auto&& f) {
     f(std::as_bytes(std::span(dumped)));
     for (const Gaussians& part : parts) for_each_parameter([&](int, const auto& a) { f(bytes_of(a)); }, part);
@@ -186,13 +185,13 @@ void Trainer::save(const std::filesystem::path& path) const {
   file.commit();
 }
 
-void Trainer::restore(const std::filesystem::path& path) {
+void Trainer::Impl::restore(const std::filesystem::path& path) {
   StateReader in(path);
   const FileHead head = in.head();
   const std::span<const std::byte> bytes = in.take(head.text_bytes);
   const char* begin = reinterpret_cast<const char*>(bytes.data());
   const json text = json::parse(begin, begin + bytes.size(), nullptr, false);
-  if (!text.is_object()) in.fail("the checkpoint is damaged; it cannot be resumed from");
+  if (!text.is_object()) in.fail("the checkpoint is damaged and cannot be used");
   State state;
   std::size_t count = 0;
   int sh_degree = 0;
@@ -201,7 +200,8 @@ void Trainer::restore(const std::filesystem::path& path) {
     const std::string other = difference(text.at("identity"), identity(options_, scene_, views_.size()));
     if (!other.empty())
       in.fail(fmt::format(
-          "the checkpoint is of another run: it has {}; start without --resume, or with its options", other));
+          "the checkpoint belongs to another run ({}); restore it with the scene and the options of that run",
+          other));
     state = {text.at("step"),
              text.at("adam_step"),
              text.at("skipped"),
@@ -212,22 +212,22 @@ void Trainer::restore(const std::filesystem::path& path) {
              text.at("background_counter"),
              text.at("order").get<std::vector<std::uint32_t>>(),
              text.at("position")};
-    is_unfinished = text.value("is_unfinished", false);  // older ones took such a step up without it
+    is_unfinished = text.value("is_unfinished", false);  // absent from older checkpoints
     count = text.at("gaussians");
     sh_degree = text.at("sh_degree");
   } catch (const json::exception&) {
-    in.fail("the checkpoint is damaged; it cannot be resumed from");
+    in.fail("the checkpoint is damaged and cannot be used");
   }
   if (sh_degree < 0 || sh_degree > 3 || state.order.size() != views_.size() ||
       state.position > state.order.size())
-    in.fail("the checkpoint is damaged; it cannot be resumed from");
+    in.fail("the checkpoint is damaged and cannot be used");
   std::vector<Gaussians> parts;
   for (int i = 0; i < 3; ++i) parts.push_back(read_gaussians(in, count, sh_degree));
   const std::vector<Vec2f> statistics = in.array<Vec2f>(count);
   in.check_end(head.checksum);
 
   const std::lock_guard lock(model_mutex_);
-  // In the place of what there is: both together may be too much for a device.
+  // The arrays are replaced one by one, since the device may not have room for both states.
   const std::size_t needed = train_state_bytes(count, sh_degree);
   const std::size_t freed = train_state_bytes(device_.gaussians.size(), device_.gaussians.sh_degree);
   if (needed > freed) require_room(backend_, needed - freed);

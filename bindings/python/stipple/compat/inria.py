@@ -157,7 +157,7 @@ def _intrinsics(s: GaussianRasterizationSettings, uses_direction: bool) -> List[
         raise ValueError("viewmatrix, projmatrix and campos must be finite")
     if np.abs(view[:, 3] - [0, 0, 0, 1]).max() > _TOLERANCE:
         raise ValueError("the last column of viewmatrix must be (0, 0, 0, 1)")
-    if np.linalg.matrix_rank(view) < 4:
+    if np.linalg.matrix_rank(view[:3, :3]) < 3:
         raise ValueError("viewmatrix must be invertible")
     if s.campos is not None and uses_direction:
         _check_campos(view, others[-1])
@@ -175,7 +175,7 @@ def _intrinsics(s: GaussianRasterizationSettings, uses_direction: bool) -> List[
 
 def _center_offsets(view: np.ndarray, full: np.ndarray, tangents: List[float]) -> List[float]:
     """P[0][2] and P[1][2]: the principal point's distance from the image centre, in units of half the image size.
-    ValueError if the original would project the means with another camera than the covariances."""
+    Raises ValueError if projmatrix, which the original applies to means, contradicts viewmatrix and the tangents."""
     projection = np.linalg.solve(view, full).T
     for axis, (name, tangent) in enumerate(zip(("tanfovx", "tanfovy"), tangents)):
         if not abs(projection[axis, axis] * tangent - 1) <= _TOLERANCE:

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stipple/options/run_flags.h"
+
+#include <fmt/format.h>
+
+#include "apps/stipple/options/option_flags.h"
+#include "apps/stipple/run/options_json.h"
+
+namespace stipple {
+
+void add_run_flags(CLI::App& command, RunFlags& flags) {
+  command
+      .add_option(
+          "--preset", flags.preset,
+          "number of steps, maximum number of Gaussians and strategy together: fast, balanced or best")
+      ->check(CLI::IsMember(preset_names()))
+      ->group("Run");
+  command
+      .add_option("--config", flags.config,
+                  "use the options of an earlier run, from its options.json; flags take precedence")
+      ->group("Run");
+  const RunOptions defaults;
+  for_each_run_option(defaults,
+                      [&](const char* name, const char* group, const auto& value, const char* help) {
+                        add_option_flag(command, name, group, value, help, flags.given);
+                      });
+  add_scene_flags(command, flags.given);
+}
+
+void add_scene_flags(CLI::App& command, OptionTexts& given) {
+  const SceneOptions defaults;
+  for_each_scene_option(defaults,
+                        [&](const char* name, const char* group, const auto& value, const char* help) {
+                          add_option_flag(command, name, group, value, help, given);
+                        });
+}
+
+RunOptions resolve(const RunFlags& flags) {
+  OptionTexts earlier;
+  if (!flags.config.empty()) earlier = load_option_texts(flags.config);
+  return resolve(GivenOptions{flags.given, flags.preset, earlier});
+}
+
+}  // namespace stipple

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Errors and warnings on stderr: one line each, in colour on a terminal unless NO_COLOR is set.
+#include <string>
+
+#include "stipple/core/error.h"
+#include "stipple/scene/scene.h"
+
+namespace stipple {
+
+void print_error(const std::string& message);    // "stipple: <message>"
+void print_warning(const std::string& message);  // "warning: <message>"
+
+// The error's message with options spelled as flags, and the flags that can avoid it.
+std::string describe(const Error& error);
+
+// "the advice; see --images", or the advice alone if no option helps.
+std::string advice_of(const SceneProblem& problem);
+
+}  // namespace stipple

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The private part of Trainer. trainer.cpp implements training, trainer_checkpoint.cpp saving and restoring.
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "stipple/core/fair_mutex.h"
+#include "stipple/evaluate/evaluate.h"
+#include "stipple/photo/photo_cache.h"
+#include "stipple/train/memory_plan.h"
+#include "stipple/train/schedule.h"
+#include "stipple/train/target_cache.h"
+#include "stipple/train/trainer.h"
+
+namespace stipple {
+
+class Trainer::Impl {
+ public:
+  Impl(Backend& backend, const Scene& scene, const TrainOptions& options);
+
+  StepReport step(const AfterUpdate& after_update);
+  int steps_done() const { return state_.step - (is_unfinished_ ? 1 : 0); }
+  int last_step() const { return schedule_.last_step(); }
+  int skipped_count() const { return state_.skipped; }
+  std::size_t memory_cap() const { return is_limited_by_memory_ ? memory_.max_gaussians : 0; }
+  const RenderOptions& render_options() const { return options_.render; }
+  const DeviceGaussians& device_gaussians() const { return device_.gaussians; }
+  Gaussians gaussians() const { return download(backend_, device_.gaussians); }
+
+  void call_between_steps(const std::function<void(const DeviceGaussians&)>& f) const {
+    const std::lock_guard lock(model_mutex_);
+    f(device_.gaussians);
+  }
+  Evaluation evaluate(std::span<const std::size_t> views, const EvaluationProgress& progress) {
+    return stipple::evaluate(backend_, device_.gaussians, scene_.views, views, photos_, options_.render,
+                             progress);
+  }
+
+  void save(const std::filesystem::path& path) const;
+  void restore(const std::filesystem::path& path);
+
+ private:
+  struct State {  // the part of the training state that is not on the device
+    int step = 0, adam_step = 0, skipped = 0, skipped_in_a_row = 0;
+    // The last step whose refinement is done: `step`, or the one before if the refinement ran out of memory.
+    int finished_step = 0;
+    std::uint64_t view_counter = 0, density_counter = 0, background_counter = 0;  // of random numbers
+    std::vector<std::uint32_t> order;  // of the views in this epoch
+    std::uint32_t position = 0;        // in `order`
+  };
+  struct Batch {  // the views of a step, and their photos, which it keeps alive
+    std::vector<TrainView> views;
+    std::vector<std::shared_ptr<const TargetCache::Target>> targets;
+  };
+
+  void limit_to_memory();
+  template <class F>
+  void retry_without_cached_photos(F work);
+
+  StepReport train();
+  Batch next_batch();
+  std::size_t next_view();
+  void shuffle();
+  void prefetch();
+  View view_of(std::size_t view);
+  TrainStep plan_step() const;
+  void record(const PassResult& result, const Batch& batch, StepReport& report);
+
+  void finish_step();
+  void refine();
+  void raise_sh_degree();
+
+  Backend& backend_;
+  const Scene& scene_;
+  TrainOptions options_;
+  std::vector<std::size_t> views_;  // to train on
+  float extent_;
+  Schedule schedule_;
+  PhotoCache photos_;
+  MemoryPlan memory_;  // empty for a device that works in host memory
+  bool is_limited_by_memory_ = false;
+  TargetCache targets_;
+  State state_;
+  StepReport report_;           // of the current step
+  bool is_unfinished_ = false;  // the current step has been trained, but its refinement ran out of memory
+
+  mutable FairMutex model_mutex_;  // held while a step changes what is on the device
+  TrainState device_;
+  TrainBuffers buffers_;
+};
+
+}  // namespace stipple
