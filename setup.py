@@ -21,12 +21,21 @@ def version() -> str:
 
 
 class CMakeBuild(build_ext):
-    """Builds only the module. The environment variable STIPPLE_CMAKE_ARGS may hold further arguments for CMake."""
+    """Builds only the module. The environment variable STIPPLE_CMAKE_ARGS may hold further arguments for CMake, and
+    STIPPLE_BUILD_DIR may name a CMake build of this source that already has the module."""
 
     def build_extension(self, ext: Extension) -> None:
-        folder = Path(self.build_temp).resolve()
-        folder.mkdir(parents=True, exist_ok=True)
+        existing = os.environ.get("STIPPLE_BUILD_DIR")
+        folder = Path(existing or self.build_temp).resolve()
+        if not existing:
+            self.build_with_cmake(folder)
         target = Path(self.get_ext_fullpath(ext.name)).resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (built,) = (folder / "python" / "stipple").glob("_stipple*.so")
+        self.copy_file(str(built), str(target))
+
+    def build_with_cmake(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         options = {
             "CMAKE_BUILD_TYPE": "Release",
             "Python_EXECUTABLE": sys.executable,
@@ -45,9 +54,6 @@ class CMakeBuild(build_ext):
         arguments += os.environ.get("STIPPLE_CMAKE_ARGS", "").split()
         subprocess.check_call(["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", *arguments])
         subprocess.check_call(["cmake", "--build", str(folder), "--target", "stipple_python"])
-        target.parent.mkdir(parents=True, exist_ok=True)
-        (built,) = (folder / "python" / "stipple").glob("_stipple*.so")
-        self.copy_file(str(built), str(target))
 
 
 setup(version=version(), ext_modules=[Extension("stipple._stipple", [])], cmdclass={"build_ext": CMakeBuild})

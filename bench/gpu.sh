@@ -46,15 +46,15 @@ run_tests() {
 }
 
 # Together these run every kernel, on small inputs: the tools make kernels a hundred times slower.
-steps='TrainStepTest.IsItsStages/cuda:TrainStepTest.NothingToSeeChangesNothing/cuda'
-further='ChannelsTest.ComeBesides*/cuda:BatchTest.TheSameView*/cuda_deterministic:BatchTest.IsTheSum*/cuda'
+steps='TrainStepTest.EqualsItsStages/cuda:TrainStepTest.NothingVisibleChangesNothing/cuda'
+further='ChannelsTest.LeaveTheColour*/cuda:BatchTest.TheSameView*/cuda_deterministic:BatchTest.SumsTheGradients*/cuda'
 stages='BackendTest.NothingToDrawGivesTheBackground/cuda:BackendTest.PrecomputedColors*/cuda:TrainingStagesTest.Gather*/cuda'
 sanitize() {
   local tool filter
   if ! command -v compute-sanitizer >/dev/null; then row "compute-sanitizer" "not installed, skipped"; return; fi
   for tool in memcheck racecheck initcheck; do
     filter="$steps:$stages:$further"
-    [ $tool != memcheck ] || filter="$filter:TrainStepTest.BuffersMayComeFromAnySteps/cuda:CudaTest.SmallCapacity*"
+    [ $tool != memcheck ] || filter="$filter:TrainStepTest.BuffersMayBeReusedByDifferentSteps/cuda:CudaTest.SmallCapacity*"
     run_tests "$tool" "$filter" timeout 300 compute-sanitizer --tool "$tool" --error-exitcode 9
   done
 }

@@ -2,11 +2,8 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stipple)
 
-install(TARGETS stipple EXPORT stipple_targets)
+install(TARGETS stipple EXPORT stipple_targets FILE_SET HEADERS)
 install(EXPORT stipple_targets FILE stipple_targets.cmake NAMESPACE stipple:: DESTINATION ${package_dir})
-install(DIRECTORY src/stipple DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.inc" PATTERN "*.glsl"
-  PATTERN "*-inl.h" EXCLUDE PATTERN "*_test.h" EXCLUDE PATTERN "test_*.h" EXCLUDE PATTERN "ply_builder.h" EXCLUDE)
 if(TARGET stipple_cli)
   install(TARGETS stipple_cli)
 endif()

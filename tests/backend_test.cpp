@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a backend promises besides agreeing with the reference on ordinary scenes: hostile Gaussians, values
-// given in place of computed ones, the same bits for any number of threads, every vector width, and extreme
-// sizes.
+// What a backend guarantees beyond agreeing with the reference on ordinary scenes: hostile Gaussians,
+// precomputed values, the same bits for any number of threads, every vector width, and extreme sizes.
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
@@ -29,7 +28,7 @@ bool all_finite(const std::vector<T>& v) {
   return true;
 }
 
-// All numbers a forward and backward pass gives.
+// All outputs of a forward and backward pass.
 struct Everything {
   std::vector<float> color, transmittance, depth;
   Gaussians gradient;
@@ -65,7 +64,7 @@ void expect_finite(const Everything& e) {
   for_each_parameter([](int, const auto& x) { EXPECT_TRUE(all_finite(x)); }, e.gradient);
 }
 
-// One value of one Gaussian among ordinary ones is bad: the picture is that of the others.
+// If one value of one Gaussian is not finite, the image is that of the other Gaussians.
 TEST_P(BackendTest, CullsNonFiniteGaussians) {
   float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   View view{looking_down_z(60, 45, 50), {.depth = DepthOutput::kExpected}};
@@ -116,8 +115,7 @@ TEST_P(BackendTest, HostileGaussiansGiveFiniteImagesAndGradients) {
   }
 }
 
-// Long needles far outside the picture: rounding may misplace them, but never make them brighter than they
-// are.
+// Long needles far outside the image: rounding may displace them, but must never make them more opaque.
 TEST_P(BackendTest, RoundingNeverMakesNeedlesMoreOpaque) {
   Random random(31);
   for (int trial = 0; trial < 200; ++trial) {
@@ -134,7 +132,8 @@ TEST_P(BackendTest, RoundingNeverMakesNeedlesMoreOpaque) {
   }
 }
 
-// Scales and opacities themselves: the same picture, and gradients that differ by the activations' own.
+// Scales and opacities given directly, not as logarithms and logits: the image is the same, and the gradients
+// differ by the derivatives of the activations.
 TEST_P(BackendTest, ActivatedValuesReplaceTheStoredOnes) {
   const Gaussians g = random_cloud(203, 1, 35, {.spread = 1.5f, .log_scale = -2});
   Gaussians activated = g;
@@ -221,7 +220,7 @@ TEST_P(BackendTest, PrecomputedColorsAndCovariancesReplaceTheComputedOnes) {
   for (Vec4f v : gradient.rotation) ASSERT_EQ(v, Vec4f(0, 0, 0, 0));
 }
 
-// Pixel by pixel, the sum of what one pixel alone would give, without its sign.
+// The absolute gradient is the sum over all pixels of the magnitude of the gradient from that pixel alone.
 TEST_P(BackendTest, AbsoluteGradientsSumMagnitudesOverPixels) {
   Gaussians g = random_cloud(30, 0, 47, {.spread = 0.5f});
   View view{looking_down_z(20, 17, 15), {}};
@@ -283,7 +282,7 @@ TEST_P(BackendTest, BitsDoNotDependOnTheNumberOfThreads) {
   }
 }
 
-// Every vector width that this machine can run gives the reference's picture and gradients, to rounding.
+// Every vector width that this machine supports gives the same image and gradients, up to rounding.
 TEST(CpuBackend, EveryVectorWidthAgrees) {
   Gaussians g = random_cloud(400, 3, 60);
   View view{looking_down_z(101, 67, 90), {.depth = DepthOutput::kInverse}};
@@ -291,14 +290,14 @@ TEST(CpuBackend, EveryVectorWidthAgrees) {
   Everything expected = everything(best, view);
   const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
 #ifdef __x86_64__
-  EXPECT_GE(targets.size(), 2u) << "every x86-64 processor of the last fifteen years has two or more";
+  EXPECT_GE(targets.size(), 2u) << "every x86-64 processor of the last fifteen years supports at least two";
 #endif
   for (const std::int64_t target : targets) {
     hwy::SetSupportedTargetsForTest(target);
     Rendering run("cpu", g, view);
     Everything e = everything(run, view);
     EXPECT_NE(run.backend->description().find(hwy::TargetName(target)), std::string::npos)
-        << hwy::TargetName(target) << " was to be used, and was: " << run.backend->description();
+        << hwy::TargetName(target) << " was requested, but the backend uses " << run.backend->description();
     for (std::size_t i = 0; i < e.color.size(); ++i)
       ASSERT_NEAR(e.color[i], expected.color[i], 2e-5) << hwy::TargetName(target);
     double error = 0, norm = 0;
@@ -331,7 +330,7 @@ TEST_P(BackendTest, NothingToDrawGivesTheBackground) {
   }
 }
 
-// A picture in bands of any height, one of them beyond the picture's end, is the picture.
+// Bands of any height, including one that extends past the end of the image, give the same bits as the whole.
 TEST_P(BackendTest, BandsMakeTheWholeImage) {
   const Gaussians g = random_cloud(2000, 2, 61, {.spread = 2.5f});
   View view{looking_down_z(245, 136, 150),
@@ -351,7 +350,7 @@ TEST_P(BackendTest, BandsMakeTheWholeImage) {
       same_bits(banded.frame.depth.download(*banded.backend), whole.frame.depth.download(*whole.backend)));
 }
 
-// Less and less memory: bands first, and in the end a sentence.
+// With less and less memory, render() uses bands, and finally throws OutOfMemory.
 TEST(Render, UsesBandsIfMemoryIsShort) {
   const Gaussians g = random_cloud(3000, 1, 62, {.log_scale = -1});
   const View view{looking_down_z(200, 300, 150), {}};
@@ -371,7 +370,7 @@ TEST(Render, UsesBandsIfMemoryIsShort) {
 
 TEST_P(BackendTest, ThreeMillionGaussiansWork) {
 #ifndef NDEBUG
-  GTEST_SKIP() << "only in release builds: it takes gigabytes with sanitizers";
+  GTEST_SKIP() << "runs only in release builds, since it needs gigabytes with sanitizers";
 #endif
   const std::size_t count = 3'000'000;
   Gaussians g = random_cloud(count, 0, 71, {.spread = 3, .log_scale = -6});
@@ -382,7 +381,7 @@ TEST_P(BackendTest, ThreeMillionGaussiansWork) {
   Gaussians gradient = download(*run.backend, gradients.sum.gaussians);
   EXPECT_TRUE(all_finite(run.frame.color.download(*run.backend)));
   EXPECT_TRUE(all_finite(gradient.mean));
-  // The last ones count as much as the first: no index has overflowed on the way to them.
+  // As many of the last Gaussians as of the first have a gradient, so no index has overflowed.
   auto seen = [&](std::size_t begin) {
     return std::count_if(gradient.sh.begin() + static_cast<std::ptrdiff_t>(begin),
                          gradient.sh.begin() + static_cast<std::ptrdiff_t>(begin + 10000),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step over several views is the sum of their gradients and one update; and it happens entirely or not at
-// all.
+// A step over several views sums their gradients and makes one update, and it is atomic: it happens
+// completely or not at all.
 #include <gtest/gtest.h>
 
 #include "stipple/core/error.h"
@@ -58,7 +58,7 @@ TEST_P(BatchTest, SumsTheGradientsOfItsViews) {
     const PassResult result = backend->train_step(state, scene.batch(), scene.step, buffers);
     ASSERT_EQ(result.views.size(), scene.views.size());
 
-    // Every view alone, and the sums on the host.
+    // Each view by itself, summed on the host.
     TrainState expected = make_train_state(*backend, scene.gaussians);
     Gaussians total;
     std::vector<Vec2f> view_statistics;
@@ -84,7 +84,7 @@ TEST_P(BatchTest, SumsTheGradientsOfItsViews) {
     sum.gaussians = upload(*backend, total);
     sum.view_statistics.upload(*backend, view_statistics);
     sum.is_empty = false;
-    LossOptions penalties = scene.step.loss;  // once a view
+    LossOptions penalties = scene.step.loss;  // they count once per view
     penalties.opacity_penalty *= static_cast<float>(scene.views.size());
     penalties.scale_penalty *= static_cast<float>(scene.views.size());
     Pass update;
@@ -125,7 +125,7 @@ TEST_P(BatchTest, TheSameViewTwiceCountsTwice) {
     EXPECT_TRUE(view_statistics.y == 0 || view_statistics.y == 2) << view_statistics.y;
 }
 
-// Of one view and of several: what a step is asked for besides, its update does not lose.
+// Both for one view and for several, the requested gradients are returned and do not change the update.
 TEST_P(BatchTest, ReturnsTheGradientsOfCamerasAndBackground) {
   auto backend = make_test_backend(GetParam());
   for (const int count : {1, 3}) {
@@ -159,7 +159,8 @@ TEST_P(BatchTest, OneNonFiniteViewStopsTheWholeStep) {
   auto backend = make_test_backend(GetParam());
   BatchScene scene(*backend);
   scene.step.noise = 1e-3f;
-  // Too bright a Gaussian, which only the third view shows: it is far to the side.
+  // A Gaussian so bright that the loss overflows. It is far to the side, so that only the third view shows
+  // it.
   scene.gaussians.mean[5] = {40, 0, 0};
   scene.gaussians.log_scale[5] = {-1, -1, -1};
   scene.gaussians.logit_opacity[5] = 3;
@@ -172,14 +173,13 @@ TEST_P(BatchTest, OneNonFiniteViewStopsTheWholeStep) {
   EXPECT_TRUE(same_bits(download(*backend, state.moments.first), make_gaussians(scene.gaussians.size(), 3)));
   EXPECT_TRUE(same_bits(state.statistics.download(*backend),
                         std::vector<Vec2f>(scene.gaussians.size(), Vec2f(0, 0))));
-  // Without that view nothing is in the way, and what the failed step left does not matter.
+  // Without that view the step succeeds, whatever the failed step left in the buffers.
   scene.views.erase(scene.views.begin() + 2);
   scene.targets.erase(scene.targets.begin() + 2);
   EXPECT_TRUE(backend->train_step(state, scene.batch(), scene.step, buffers).is_finite);
   EXPECT_FALSE(same_bits(download(*backend, state.gaussians), scene.gaussians));
 }
 
-// A step that ends with an exception amid a batch has changed nothing, and leaves nothing behind.
 TEST_P(BatchTest, AnExceptionDuringABatchChangesNothing) {
   STIPPLE_SKIP_UNORDERED(GetParam());
   auto backend = make_test_backend(GetParam());
@@ -190,11 +190,11 @@ TEST_P(BatchTest, AnExceptionDuringABatchChangesNothing) {
   TrainStep failing = scene.step;
   int calls = 0;
   failing.own_loss = [&](Backend&, const View&, const Frame&, FrameGradient&) {
-    if (++calls == 2) throw Error("this loss has enough");
+    if (++calls == 2) throw Error("the second call of this loss fails");
   };
   EXPECT_THROW(backend->train_step(state, scene.batch(), failing, buffers), Error);
   EXPECT_TRUE(same_bits(download(*backend, state.gaussians), scene.gaussians));
-  // The pass draws one picture as a new one would, and the step goes on as if nothing had been.
+  // The pass renders a frame like a new pass, and the next step gives the same result as with new buffers.
   forward(*backend, state.gaussians, {}, scene.views[0], buffers.pass);
   EXPECT_EQ(backend->read(buffers.pass).views.size(), 1u);
   backend->train_step(state, scene.batch(), scene.step, buffers);
@@ -202,7 +202,7 @@ TEST_P(BatchTest, AnExceptionDuringABatchChangesNothing) {
   EXPECT_TRUE(same_bits(download(*backend, state.gaussians), download(*backend, fresh.gaussians)));
 }
 
-// A copy of a pass goes on like the pass itself, after every stage.
+// A pass can be copied after every stage.
 TEST_P(BatchTest, ACopiedPassContinuesLikeTheOriginal) {
   STIPPLE_SKIP_UNORDERED(GetParam());
   const Gaussians g = random_cloud(1000, 1, 104);
@@ -230,7 +230,7 @@ TEST_P(BatchTest, ACopiedPassContinuesLikeTheOriginal) {
   EXPECT_TRUE(same_bits(finish(copy, 1), expected));
   backend.blend(view, pass);
   copy = backend.copy_of(pass);
-  EXPECT_TRUE(same_bits(finish(copy, 1), expected));  // blended once more, as Python may
+  EXPECT_TRUE(same_bits(finish(copy, 1), expected));  // blended a second time, as Python code may do
   pass.dL_dframe = random_gradient(backend, view);
   backend.blend_backward(view, {.splats = false}, pass);
   copy = backend.copy_of(pass);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Borrowed memory of the host: each array ends where a page begins that must not be touched.
+// Borrowed host memory: each array ends at a protected page, so that any access past its end crashes.
 #include "tests/helpers/borrowed_memory.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class GuardedBlocks {
   std::vector<Block> blocks_;
 };
 
-class BorrowedMemory : public testing::TestWithParam<int> {};  // how many Gaussians
+class BorrowedMemory : public testing::TestWithParam<int> {};  // the number of Gaussians
 
 TEST_P(BorrowedMemory, StagesStayWithinIt) {
   GuardedBlocks blocks;

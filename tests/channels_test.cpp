@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Further channels, blended over the same slots as the colour, against the reference renderer. A picture is
-// linear in what is blended, so that channels are colours to the reference, three at a time, and gradients
-// add up.
+// Additional channels, blended over the same slots as the colour, against the reference renderer. Blending is
+// linear in the channels, so the reference renders them as colours, three at a time, and the gradients add
+// up.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(, ChannelsTest, testing::ValuesIn(test_backend_names())
 
 struct Expected {
   std::vector<double> planes, dL_dchannels;
-  Reference gradient;  // of everything else, by the channels alone
+  Reference gradient;  // of the other parameters, from the channels alone
 };
 
 // Adds b to a, number by number.
@@ -81,10 +81,10 @@ void expect_close(const std::vector<T>& ours, const std::vector<U>& expected, co
 }
 
 TEST_P(ChannelsTest, MatchTheReference) {
-  // Away from the thresholds at which float and double may decide differently.
+  // Far from the thresholds at which float and double may decide differently.
   const Gaussians spread =
       random_cloud(203, 1, 110, {.spread = 1.5f, .log_scale = -2, .logit_opacity_sd = 0.5f});
-  // Long tiles, which a backend may work on in pieces.
+  // Tiles with long lists, which a backend may split into chunks.
   const Gaussians dense = random_cloud(1500, 0, 118,
                                        {.spread = 0.2f,
                                         .log_scale = -2.5f,
@@ -109,7 +109,7 @@ TEST_P(ChannelsTest, MatchTheReference) {
     const Expected expected = expected_of(g, view, count, value, dL);
     expect_close(planes.download(*run.backend), expected.planes, "planes");
 
-    FrameGradient none;  // of the colour there is none, so that what comes out is by the channels alone
+    FrameGradient none;  // a zero gradient of the colour, so that all gradients come from the channels
     none.color.upload(*run.backend, std::vector<float>(3 * pixels, 0.0f));
     run.blend_backward(view, std::move(none));
     run.backend->blend_channels_backward(view, channels, planes, dL_dplanes, run.pass, dL_dchannels);
@@ -125,7 +125,7 @@ TEST_P(ChannelsTest, MatchTheReference) {
   }
 }
 
-// They change nothing of the picture, and add to the gradients that there are already.
+// Channels do not change the image, and their gradients are added to those of the colour.
 TEST_P(ChannelsTest, LeaveTheColourUnchangedAndAddGradients) {
   const Gaussians g = random_cloud(500, 1, 113);
   const View view{looking_down_z(75, 50, 60), {}};

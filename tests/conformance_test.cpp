@@ -24,7 +24,8 @@ class Conformance : public testing::TestWithParam<std::tuple<std::string, int>> 
   const ConformanceScene& scene() const { return scenes()[std::get<1>(GetParam())]; }
 };
 
-// Every Gaussian's splat; a Gaussian at the very edge of being drawn may differ in that.
+// Compares the splat of every Gaussian. A Gaussian close to a culling threshold may be culled in only one of
+// the two.
 TEST_P(Conformance, Project) {
   const auto& [name, gaussians, view] = scene();
   Rendering run(backend(), gaussians, view);
@@ -46,7 +47,7 @@ TEST_P(Conformance, Project) {
     expect_near(s.mean_px.x, e.splat.mean_px.x, size, "x");
     expect_near(s.mean_px.y, e.splat.mean_px.y, size, "y");
     double conic = e.splat.conic.x + e.splat.conic.z;
-    // A needle's conic is all cancellation.
+    // The conic of a needle suffers from cancellation.
     double aspect = conic * conic / (e.splat.conic.x * e.splat.conic.z - e.splat.conic.y * e.splat.conic.y);
     expect_near(s.conic.x, e.splat.conic.x, conic * (1 + 0.01 * aspect), "conic.x");
     expect_near(s.conic.y, e.splat.conic.y, conic * (1 + 0.01 * aspect), "conic.y");
@@ -66,7 +67,7 @@ TEST_P(Conformance, Project) {
   EXPECT_LE(static_cast<double>(differ), 1e-3 * static_cast<double>(ours.size()));
 }
 
-// Tiles list what is drawn in them, nearest first.
+// Each tile lists the Gaussians drawn in it, nearest first.
 TEST_P(Conformance, Bin) {
   const auto& [name, gaussians, view] = scene();
   Rendering run(backend(), gaussians, view);
@@ -101,10 +102,12 @@ TEST_P(Conformance, Bin) {
       }
 }
 
-// The share of pixels where float and double may decide differently; at most 6e-4 was seen (opaque_layers).
+// The share of pixels where float and double may decide differently. The largest measured is 6e-4
+// (opaque_layers).
 constexpr double kUndecidedShare = 2e-3;
 
-// At all others the CPU's picture is within 1e-5 of the reference's; the rest is for other devices.
+// At all other pixels the CPU's image is within 1e-5 of the reference; the rest is a margin for other
+// devices.
 constexpr double kPixelTolerance = 5e-5;
 
 TEST_P(Conformance, Image) {
@@ -125,12 +128,12 @@ TEST_P(Conformance, Image) {
         std::max({std::abs(color[i] - e.x), std::abs(color[n + i] - e.y), std::abs(color[2 * n + i] - e.z),
                   std::abs(1 - transmittance[i] - expected.alpha[i])});
     if (!depth.empty()) error = std::max(error, std::abs(depth[i] - e.w) / 5);  // depths are about 5
-    // One decision changes a pixel by about 1/255, or by two splats' difference in colour.
+    // A different decision changes a pixel by about 1/255, or by the difference in colour of two splats.
     ASSERT_LE(error, alike[i] ? kPixelTolerance : 0.05) << "pixel " << i;
   }
 }
 
-// A gradient of all outputs that is random at every pixel, and none where float and double may decide
+// A gradient of all outputs that is random at every pixel, and zero where float and double may decide
 // differently.
 FrameGradient gradient_where_alike(Device& device, const View& view, const std::vector<char>& alike) {
   FrameGradient g = random_gradient(device, view);
@@ -155,15 +158,16 @@ Picture to_picture(const Device& device, const FrameGradient& g) {
   return picture;
 }
 
-// Of each Gaussian, in units of its error scale (compare.h). The CPU's worst of all scenes is 3.3e-5; other
-// devices round differently, exponentials and products included, and get three times as much. At 1e-4 an
-// error of 1 % in a single gradient is noticed for 95 to 100 % of the Gaussians of an ordinary scene; where
-// gradients cancel almost completely (one pixel, one tile, opaque layers) for fewer.
+// The tolerance for each Gaussian, in units of its error scale (compare.h). The CPU's largest error in any
+// scene is 3.3e-5; other devices round exponentials and products differently and are allowed three times as
+// much as the CPU. A tolerance of 1e-4 detects an error of 1 % in a single gradient for 95 to 100 % of the
+// Gaussians of an ordinary scene, and for fewer where gradients cancel almost completely (one pixel, one
+// tile, opaque layers).
 double gradient_tolerance(const std::string& backend) { return backend == "cpu" ? 1e-4 : 3e-4; }
 
-// Sums over all Gaussians: the background's and the camera's gradient, relative to their own length. The
-// shares of Gaussians cancel in them, that of the principal point to a tenth, and rounding does not cancel
-// with them.
+// The tolerance for the gradients of background and camera, relative to their length. They are sums over all
+// Gaussians whose terms cancel, down to a tenth for the principal point, whereas rounding errors do not
+// cancel.
 constexpr double kSumTolerance = 3e-4;
 
 template <class T, class U>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference renderer against images and gradients of the original CUDA implementation, to the tolerances
-// that its known differences allow: it cuts splats at 3 sigma and lets gradients pass through the alpha
-// clamp, neither of which can show in the "strict" scenes.
+// The reference renderer and every backend against images and gradients of the original CUDA implementation.
+// The tolerances allow for its known differences: it truncates splats at 3 sigma and lets gradients pass
+// through the alpha clamp. Neither has an effect in the "strict" scenes.
 #include "tests/helpers/fixtures.h"
 
 #include <gtest/gtest.h>
@@ -12,18 +12,18 @@ namespace stipple {
 namespace {
 
 struct Tolerance {
-  double pixel;     // all but `outliers` of the pixels agree to this
-  double outliers;  // share of the pixels
+  double pixel;     // largest difference of a pixel that is not an outlier
+  double outliers;  // largest share of pixels that are outliers
   double rms;
-  double gradient;  // relative by norm, per array
+  double gradient;  // relative error by norm, per array
 };
 
 Tolerance tolerance_for(const std::string& name) {
-  // A needle's screen covariance is all cancellation: rounding nothing but its 3D covariance to float already
-  // moves this renderer's own image by 2.9e-5 rms (7e-4 of the pixels by more than 5e-4) and its gradients by
-  // 2e-3; the original also inverts it, forward and backward, in float by formulas that cancel. So its
-  // outputs can be met only this far: measured 1.1e-3 outliers, 3.6e-5 rms, gradients 6e-3 to 1.7e-2, most of
-  // it from a few Gaussians.
+  // The screen covariance of a needle suffers from cancellation. Merely rounding the 3D covariance to float
+  // changes the reference image by 2.9e-5 rms (7e-4 of the pixels by more than 5e-4) and its gradients by
+  // 2e-3. The original also inverts the screen covariance in float, forward and backward, by formulas that
+  // cancel. Measured differences: 1.1e-3 outliers, 3.6e-5 rms, gradients 6e-3 to 1.7e-2, mostly from a few
+  // Gaussians.
   if (name == "strict_needles") return {5e-4, 2e-3, 6e-5, 2.5e-2};
   if (name.starts_with("strict")) return {5e-4, 3e-4, 3e-5, 2e-3};
   return {0.05, 1e-4, 1e-3, 5e-2};
@@ -33,7 +33,7 @@ class Fixtures : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     if (fixture_path(GetParam()).empty())
-      GTEST_SKIP() << "no such fixture: set STIPPLE_FIXTURES to the folder with the original's outputs";
+      GTEST_SKIP() << "the fixture is missing; set STIPPLE_FIXTURES to the folder with the large fixtures";
   }
 };
 
@@ -76,7 +76,7 @@ TEST_P(Fixtures, GradientsAgree) {
   Fixture f = load_fixture(GetParam());
   auto g = reference_backward(f.scene, f.dL_dpicture);
   double tolerance = tolerance_for(GetParam()).gradient;
-  // Theirs is about the scale itself, not its logarithm, and so weighs thin axes more.
+  // The original's gradients are with respect to the scale, not its logarithm, and so weight thin axes more.
   for (std::size_t i = 0; i < g.log_scale.size(); ++i)
     for (int k = 0; k < 3; ++k) {
       double scale = std::exp(f.scene.log_scale[i][k]);
@@ -124,14 +124,14 @@ View to_view(const Reference& s) {
   return view;
 }
 
-// The same through every backend, in float.
+// The same for every backend, in float.
 TEST_P(Fixtures, BackendsAgree) {
   Fixture f = load_fixture(GetParam());
   Gaussians gaussians = to_gaussians(f.scene);
   View view = to_view(f.scene);
   Tolerance tolerance = tolerance_for(GetParam());
   for (const std::string& name : test_backend_names()) {
-    if (!why_unusable(plain_name(name)).empty()) continue;  // Conformance says so
+    if (!why_unusable(plain_name(name)).empty()) continue;  // Conformance reports it as skipped
     Rendering run(name, gaussians, view);
     auto color = run.frame.color.download(*run.backend);
     std::size_t n = f.picture.channels.size();
@@ -154,7 +154,7 @@ TEST_P(Fixtures, BackendsAgree) {
     Gradients gradients;
     run.backward(view, std::move(dL), gradients);
     Gaussians ours = download(*run.backend, gradients.sum.gaussians);
-    Reference g = f.gradient;  // for its sizes
+    Reference g = f.gradient;  // only for the sizes of its arrays
     for (std::size_t i = 0; i < ours.size(); ++i) {
       g.mean[i] = to_double(ours.mean[i]);
       g.rotation[i] = {ours.rotation[i].x, ours.rotation[i].y, ours.rotation[i].z, ours.rotation[i].w};

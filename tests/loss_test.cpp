@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss of every backend against a direct computation in double: value, and gradient by finite
+// The loss of every backend against a direct computation in double: its value, and its gradient by finite
 // differences.
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loss that the caller brings: its gradient of colour, alpha and depth trains, instead of the built-in loss
-// and besides it.
+// A loss provided by the caller: its gradients of colour, alpha and depth train the model, either instead of
+// the built-in loss or in addition to it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,12 +12,12 @@
 namespace stipple {
 namespace {
 
-// Half the mean squared difference to wanted planes of colour, alpha and depth, each where there is one.
+// Half the mean squared difference from target planes of colour, alpha and depth; an empty target is ignored.
 struct Squares {
   std::vector<float> color, alpha, depth;
   double value = 0;  // of the last call
 
-  // Adds the gradient, and notes the value.
+  // Adds the gradient to dL and sets `value`.
   void operator()(Backend& backend, const Frame& frame, FrameGradient& dL) {
     value = 0;
     if (!color.empty()) add(backend, frame.color.download(backend), color, 1, dL.color);
@@ -48,7 +48,7 @@ class OwnLossTest : public PerBackendTest {};
 INSTANTIATE_TEST_SUITE_P(, OwnLossTest, testing::ValuesIn(test_backend_names()),
                          [](const auto& name) { return name.param; });
 
-// Towards the colour, alpha and depth of other Gaussians.
+// The target is the colour, alpha and depth of other Gaussians.
 TEST_P(OwnLossTest, TrainsColourAlphaAndDepth) {
   const Gaussians goal = random_cloud(300, 0, 120, {.spread = 1.5f, .log_scale = -2});
   Gaussians start = goal;
@@ -78,13 +78,12 @@ TEST_P(OwnLossTest, TrainsColourAlphaAndDepth) {
     const TrainView one{view, nullptr};
     const PassResult result = backend->train_step(state, {&one, 1}, step, buffers);
     EXPECT_TRUE(result.is_finite);
-    EXPECT_EQ(result.views[0].loss.total, 0);  // that of the built-in loss, which there is none of
+    EXPECT_EQ(result.views[0].loss.total, 0);  // there is no built-in loss
     if (step.adam.step == 1) first = squares.value;
   }
   EXPECT_LT(squares.value, 0.2 * first);
 }
 
-// Its gradient is the one that finite differences of its value show.
 TEST_P(OwnLossTest, GradientMatchesFiniteDifferences) {
   const Gaussians g =
       random_cloud(60, 0, 122, {.spread = 0.8f, .log_scale = -1.5f, .logit_opacity_sd = 0.5f});
@@ -110,7 +109,7 @@ TEST_P(OwnLossTest, GradientMatchesFiniteDifferences) {
   const Gaussians gradient = download(*backend, sum.gaussians);
   double norm2 = 0;
   for (const Vec3f d : gradient.mean) norm2 += static_cast<double>(dot(d, d));
-  const double h = 2e-3 / std::sqrt(norm2);  // along the gradient of the means
+  const double h = 2e-3 / std::sqrt(norm2);  // step along the gradient of the means
   Gaussians ahead = g, behind = g;
   for (std::size_t i = 0; i < g.size(); ++i) {
     ahead.mean[i] = g.mean[i] + gradient.mean[i] * static_cast<float>(h);
@@ -121,7 +120,7 @@ TEST_P(OwnLossTest, GradientMatchesFiniteDifferences) {
   EXPECT_NEAR(slope, norm2, 0.02 * norm2);
 }
 
-// Gradients that are not of the picture that was drawn are refused, before anything reads past its end.
+// Gradients that do not match the rendered frame are rejected before any stage reads past their end.
 TEST_P(OwnLossTest, RejectsGradientsThatDoNotFitTheFrame) {
   const View view{looking_down_z(48, 36, 40), {}};
   Rendering run(GetParam(), random_cloud(60, 0, 122), view);
@@ -139,8 +138,8 @@ TEST_P(OwnLossTest, RejectsGradientsThatDoNotFitTheFrame) {
   EXPECT_THROW(run.backend->optimize(state, sum, {.visible_only = true}, {}, run.pass), Error);
 }
 
-// Besides the built-in loss: one that adds nothing leaves the bits as they are, one that adds something does
-// not.
+// In addition to the built-in loss, a loss that adds nothing leaves the bits unchanged, and one that adds
+// something changes them.
 TEST_P(OwnLossTest, AddsToTheBuiltInLoss) {
   STIPPLE_SKIP_UNORDERED(GetParam());
   auto backend = make_test_backend(GetParam());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference renderer's gradients against central finite differences of the whole picture's loss, in
-// double, for every input: Gaussians, precomputed colours and covariances, background, camera pose and
+// The gradients of the reference renderer against central finite differences of a loss over the whole image,
+// in double, for every input: Gaussians, precomputed colours and covariances, background, camera pose and
 // intrinsics.
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ struct Case {
   bool antialiased = false;
   bool inverse_depth = false;
   bool precomputed = false;
-  double spread = 1.2;  // of the means; 3 puts many outside the field of view, where the Jacobian is clamped
+  double spread = 1.2;  // of the means; with 3, many are outside the view, where the Jacobian is clamped
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -78,7 +78,7 @@ Scene random_scene(const Case& c, unsigned seed) {
 
 bool near(double value, double threshold) { return std::abs(value / threshold - 1) < 2e-4; }
 
-// Finite differences mean nothing where a small step changes what is drawn.
+// Finite differences are meaningless where a small step changes which splats are drawn.
 bool is_near_a_threshold(const Scene& scene) {
   auto splats = reference_project(scene);
   auto order = reference_order(splats);
@@ -118,7 +118,7 @@ Scene scene_away_from_thresholds(const Case& c) {
   for (unsigned seed = 1;; ++seed) {
     Scene scene = random_scene(c, seed);
     if (!is_near_a_threshold(scene)) return scene;
-    if (seed == 5000) throw std::runtime_error("no seed gives a scene away from the thresholds");
+    if (seed == 5000) throw std::runtime_error("no seed gives a scene far enough from the thresholds");
   }
 }
 
@@ -130,7 +130,7 @@ double loss(const Scene& scene, const Picture& weights) {
   return sum;
 }
 
-// Central difference with its leading error removed (Richardson), for O(h^4).
+// Central difference with Richardson extrapolation, of order O(h^4).
 double difference(Scene& scene, const Picture& weights, double& variable) {
   auto slope = [&](double h) {
     double center = variable;
@@ -150,7 +150,7 @@ std::span<double> doubles(Array& array) {
   return {reinterpret_cast<double*>(array.data()), array.size() * sizeof(array[0]) / sizeof(double)};
 }
 
-// Relative error by norm over (at most 60 evenly spread entries of) one array of inputs.
+// Checks the relative error by norm over at most 60 evenly spaced entries of one array of inputs.
 void expect_differences(Scene& scene, const Picture& weights, std::span<double> inputs,
                         std::span<double> gradient, const std::string& name) {
   ASSERT_EQ(inputs.size(), gradient.size()) << name;
@@ -163,7 +163,7 @@ void expect_differences(Scene& scene, const Picture& weights, std::span<double> 
   }
   EXPECT_LE(std::sqrt(error), 1e-6 * std::sqrt(norm) + 1e-12) << name;
   if (!inputs.empty()) {
-    EXPECT_GT(norm, 0) << name << " has no influence: nothing was tested";
+    EXPECT_GT(norm, 0) << name << " has no influence on the loss, so nothing was tested";
   }
 }
 
@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(, ReferenceGradients,
                                          Case{100, 3, true, true, false, 3},
                                          Case{100, 0, false, false, true}));
 
-// The cases above must really visit the branches they are there for.
+// The cases above must cover the branches for which they are there.
 TEST(ReferenceScenes, CoverTheClampedBranches) {
   int clamped_view = 0, clamped_alpha = 0, clamped_color = 0;
   for (const Case& c : {Case{10, 3, false, false, false, 3}, Case{10, 3}}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several threads at work on one object, as its header allows. What they compute is checked here; that they
-// do not race is for the build with the thread sanitizer to find, in which these tests run too.
+// Several threads use one object, as its header permits. These tests check the results; the build with the
+// thread sanitizer, which runs them too, finds data races.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -21,7 +21,7 @@
 namespace stipple {
 namespace {
 
-// Runs work(0), ..., work(count - 1) at the same time, each on a thread of its own.
+// Runs work(0), ..., work(count - 1) at the same time, each in its own thread.
 template <class Work>
 void run_together(std::size_t count, const Work& work) {
   std::barrier start(static_cast<std::ptrdiff_t>(count));
@@ -42,10 +42,10 @@ std::vector<SceneView> views_of_4_pixels(std::size_t count) {
   return views;
 }
 
-constexpr std::size_t kPhotoBytes = 16;  // as photo_bytes() counts such a view
+constexpr std::size_t kPhotoBytes = 16;  // photo_bytes() of such a view
 constexpr std::size_t kBadView = 11;
 
-// A photo full of its view's number, decoded without any lock, as real ones are.
+// A photo whose bytes are the number of its view. Like real decoding, this needs no lock.
 Photo decode(const SceneView& view) {
   const std::size_t number = std::stoul(view.name);
   if (number == kBadView) throw Error("photo " + view.name + " is bad");
@@ -77,14 +77,14 @@ TEST(Threads, MayGetAndPrefetchPhotosWhileTheWorkerDecodes) {
       EXPECT_LE(cache.size_bytes(), cache.peak_bytes());
     }
   });
-  // Every thread may be served one photo beyond the budget.
+  // Each thread may exceed the budget by one photo.
   EXPECT_LE(cache.peak_bytes(), kBudget + kThreads * kPhotoBytes);
 }
 
 TEST(Threads, MayGetPhotosDuringLoadAll) {
   constexpr std::size_t kViews = 40;
   PhotoCache cache(views_of_4_pixels(kViews), kViews * kPhotoBytes, decode);
-  std::size_t reports = 0;  // without a lock: progress is never called from two threads at a time
+  std::size_t reports = 0;  // needs no lock: progress is never reported by two threads at the same time
   run_together(3, [&](std::size_t thread) {
     if (thread == 0) cache.load_all([&](std::size_t, std::size_t) { ++reports; });
     if (thread > 0)
@@ -108,7 +108,7 @@ class ThreadsTest : public PerBackendTest {};
 INSTANTIATE_TEST_SUITE_P(, ThreadsTest, testing::ValuesIn(test_backend_names()),
                          [](const auto& name) { return name.param; });
 
-// Each with a pass of its own on one backend: two render a model that nobody changes, two train.
+// Four threads share a backend, each with its own pass: two render a constant model, two train.
 TEST_P(ThreadsTest, MayRenderAndTrainOnOneBackendWithSeparatePasses) {
   STIPPLE_SKIP_UNORDERED(GetParam());
   const auto backend = make_test_backend(GetParam());
@@ -143,7 +143,7 @@ TEST_P(ThreadsTest, MayRenderAndTrainOnOneBackendWithSeparatePasses) {
   });
 }
 
-// One trains, and another looks at its model between the steps.
+// One thread trains, and the others render its model between the steps.
 TEST(Threads, MayRenderAModelBetweenTrainingSteps) {
   const auto backend = make_backend("cpu");
   const Gaussians g = random_cloud(400, 1, 132);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step in one call is its stages one after the other, whatever a backend does to be faster at it; and what
-// comes out of it depends on nothing but what goes in.
+// train_step is equivalent to running its stages one after the other, however a backend speeds it up, and its
+// result depends on nothing but its inputs.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -11,7 +11,7 @@
 namespace stipple {
 namespace {
 
-// A view of Gaussians with a photo of noise.
+// A training step on one view, with random noise as its photo.
 struct Exercise {
   Gaussians gaussians;
   View view;
@@ -26,10 +26,10 @@ Exercise exercise(const Gaussians& gaussians, const Camera& camera) {
   return e;
 }
 
-// What a step may do differently: plain, and with everything that can be asked for.
+// A plain step, and one with every option.
 std::vector<Exercise> exercises() {
   Exercise plain = exercise(random_cloud(3000, 3, 80), looking_down_z(160, 120, 140));
-  for (std::size_t i = 700; i < 900; ++i) plain.gaussians.mean[i].z = -100;  // some are not seen
+  for (std::size_t i = 700; i < 900; ++i) plain.gaussians.mean[i].z = -100;  // some are invisible
   Exercise full = plain;
   full.view.options.antialiased = true;
   full.what.absolute_gradients = true;
@@ -104,7 +104,7 @@ void expect_close(const Result& a, const Result& b, double tolerance) {
   EXPECT_LE(relative_difference(a.statistics, b.statistics), tolerance);
 }
 
-// This many steps on the same view.
+// `count` steps on the same view.
 Result run_steps(Backend& backend, Exercise e, int count, TrainBuffers& buffers) {
   Training t(backend, e);
   PassResult outcome;
@@ -113,7 +113,7 @@ Result run_steps(Backend& backend, Exercise e, int count, TrainBuffers& buffers)
   return {backend, outcome, t.state};
 }
 
-// The same with every stage apart.
+// The same with separate stages.
 Result run_stages(Backend& backend, Exercise e, int count) {
   Training t(backend, e);
   PassResult outcome;
@@ -141,7 +141,8 @@ TEST_P(TrainStepTest, EqualsItsStages) {
   auto backend = make_test_backend(GetParam());
   for (const Exercise& e : exercises()) {
     TrainBuffers buffers;
-    // Where sums have no order, Adam makes a step of a rounding error where a gradient is next to nothing.
+    // If the order of sums is not fixed, Adam turns rounding errors into full steps where a gradient is
+    // almost zero.
     const bool is_exact = is_deterministic(GetParam());
     const int steps = is_exact ? 3 : 1;
     const Result step = run_steps(*backend, e, steps, buffers), stages = run_stages(*backend, e, steps);
@@ -153,7 +154,7 @@ TEST_P(TrainStepTest, EqualsItsStages) {
   }
 }
 
-// The square of a colour may be infinite where the colour itself is not yet culled.
+// The square of a colour may overflow although the colour itself is not large enough to be culled.
 TEST_P(TrainStepTest, AnInfiniteLossChangesNothing) {
   auto backend = make_test_backend(GetParam());
   Exercise e = exercises().back();
@@ -170,7 +171,7 @@ TEST_P(TrainStepTest, AnInfiniteLossChangesNothing) {
     EXPECT_FALSE(outcome.is_finite) << color;
     expect_same_state({*backend, outcome, t.state}, before);
   }
-  // What it left in the buffers does not matter to the next.
+  // What the failed step left in the buffers does not affect the next one.
   STIPPLE_SKIP_UNORDERED(GetParam());
   TrainBuffers fresh;
   expect_same(run_steps(*backend, e, 1, buffers), run_steps(*make_test_backend(GetParam()), e, 1, fresh));
@@ -233,8 +234,8 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GradientsTest);
 INSTANTIATE_TEST_SUITE_P(, GradientsTest, testing::ValuesIn(backends_besides_cpu()),
                          [](const auto& name) { return name.param; });
 
-// Rounding decides on which side of a threshold a splat is drawn into a pixel or not. Pixels where two
-// backends did not decide alike are rare, and get no gradient: in all others even the gradients agree.
+// Rounding may put a splat on either side of the threshold for drawing it at a pixel. Pixels where two
+// backends decided differently are rare and get no gradient; at all others the gradients agree as well.
 std::vector<float> mask_of_agreement(const Rendering& a, const Rendering& b) {
   const auto color_a = a.frame.color.download(*a.backend), color_b = b.frame.color.download(*b.backend);
   const auto t_a = a.frame.transmittance.download(*a.backend);
@@ -269,7 +270,7 @@ Gaussians gradients_of(Rendering& run, const View& view, const std::vector<float
   return download(*run.backend, gradients.sum.gaussians);
 }
 
-// The coefficients of the base colour, or all others.
+// The harmonic coefficients of degree 0, or all others.
 std::vector<Vec3f> harmonics(const Gaussians& g, bool base) {
   std::vector<Vec3f> picked;
   for (std::size_t i = 0; i < g.sh.size(); ++i)

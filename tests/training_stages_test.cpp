@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages that only training has: the optimiser, alone and joined to project_backward, the statistics and
-// the noise of density control, and gather.
+// The stages that only training uses: the optimiser, alone and fused with project_backward, the statistics
+// and the noise of density control, and gather.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ class TrainingStagesTest : public PerBackendTest {};
 INSTANTIATE_TEST_SUITE_P(, TrainingStagesTest, testing::ValuesIn(test_backend_names()),
                          [](const auto& name) { return name.param; });
 
-// Gradients as if they were a view's.
+// A gradient sum with the given values.
 GradientSum sum_of(Backend& backend, const Gaussians& gradients) {
   GradientSum sum;
   sum.gaussians = upload(backend, gradients);
@@ -35,7 +35,7 @@ TEST_P(TrainingStagesTest, OptimizeFollowsAdamInEveryGroup) {
                   .logit_opacity = 0.04f,
                   .sh_base = 0.05f,
                   .sh_rest = 0.06f};
-    // The first few steps of each value, by the formula in double.
+    // The first two steps of each value, computed by the formula in double.
     auto expect_group = [&](const auto& before, const auto& after, const auto& d1, const auto& d2,
                             auto rate_at) {
       const float *x0 = floats(before), *x2 = floats(after), *g1 = floats(d1), *g2 = floats(d2);
@@ -104,7 +104,7 @@ TEST_P(TrainingStagesTest, ProjectBackwardOptimizeEqualsTheTwoStages) {
   for (int degree : {0, 2, 3})
     for (bool visible_only : {false, true}) {
       Gaussians g = random_cloud(1003, degree, 45, {.spread = 2.0f});
-      for (std::size_t i = 300; i < 400; ++i) g.mean[i].z = -100;  // whole groups that are not seen
+      for (std::size_t i = 300; i < 400; ++i) g.mean[i].z = -100;  // whole groups of invisible Gaussians
       View view{looking_down_z(60, 45, 50), {.antialiased = true}};
       Rendering run(GetParam(), g, view);
       Backend& backend = *run.backend;
@@ -140,7 +140,7 @@ TEST_P(TrainingStagesTest, ProjectBackwardOptimizeEqualsTheTwoStages) {
 
 TEST_P(TrainingStagesTest, ViewStatisticsSumTheGradientsOfVisibleGaussians) {
   Gaussians g = random_cloud(50, 0, 48, {.spread = 0.5f});
-  g.mean[7].z = -100;  // not seen
+  g.mean[7].z = -100;  // invisible
   View view{looking_down_z(60, 40, 50), {}};
   Rendering run(GetParam(), g, view);
   run.blend_backward(view, random_gradient(*run.backend, view, false));
@@ -156,7 +156,7 @@ TEST_P(TrainingStagesTest, ViewStatisticsSumTheGradientsOfVisibleGaussians) {
   }
 }
 
-// A gradient that is not finite is noticed in blend_backward, and no update follows.
+// blend_backward detects a gradient that is not finite, and the stages after it change nothing.
 TEST_P(TrainingStagesTest, ANonFiniteGradientStopsTheUpdate) {
   const Gaussians g = random_cloud(50, 1, 48, {.spread = 0.5f});
   const View view{looking_down_z(60, 40, 50), {}};
@@ -166,7 +166,7 @@ TEST_P(TrainingStagesTest, ANonFiniteGradientStopsTheUpdate) {
       TrainState state = make_train_state(*run.backend, g);
       FrameGradient dL = random_gradient(*run.backend, view, false);
       std::vector<float> color = dL.color.download(*run.backend);
-      color[20 * 60 + 30] = bad;  // the middle of the picture
+      color[20 * 60 + 30] = bad;  // the middle of the image
       dL.color.upload(*run.backend, color);
       run.blend_backward(view, std::move(dL), {.view_statistics = true});
       if (fused) {
@@ -206,7 +206,7 @@ TEST_P(TrainingStagesTest, PerturbMovesFaintGaussiansByTheirCovariance) {
     for (int k = 0; k < 3; ++k)
       squares[k] += static_cast<double>(moved[i][k]) * static_cast<double>(moved[i][k]);
   }
-  // f at opacity 0 is sigmoid(0.5); the covariance is diagonal: 1, 4, 1/4.
+  // At opacity 0 the noise factor is sigmoid(0.5). The covariance is diagonal, with entries 1, 4 and 1/4.
   const double f = 0.1 / (1 + std::exp(-0.5));
   for (int k = 0; k < 3; ++k)
     EXPECT_NEAR(std::sqrt(squares[k] / (count / 2)) / f,
@@ -232,8 +232,8 @@ TEST_P(TrainingStagesTest, GatherGivesZeroForNoRow) {
   EXPECT_EQ(to.sh[4 * 2 + 2], from.sh[2]);
 }
 
-// With no other gradient, Adam's first step follows that of the penalties; a gradient that is not finite is
-// none.
+// With no other gradient, Adam's first moments are those of the penalties' gradient. A gradient that is not
+// finite counts as zero.
 TEST_P(TrainingStagesTest, OptimizeAddsPenaltiesAndIgnoresNonFiniteGradients) {
   auto backend = make_test_backend(GetParam());
   const Gaussians g = random_cloud(37, 0, 50);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trainer as a whole, on small pictures of the built-in scene.
+// The trainer as a whole, on small photos of the built-in scene.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr SynthOptions kSmall{.view_count = 10, .width_px = 64, .height_px = 48, .seed = 1};
 
-// The built-in scene in a folder, made once.
+// The built-in scene, written to a folder once and loaded from it.
 const Scene& small_scene() {
   static const TestFolder folder;
   static const Scene scene = [] {
@@ -46,7 +46,7 @@ const Scene& small_scene() {
       images.push_back({view.name, lens, view.camera.camera_from_world});
     }
     Points points = synth_points(kSmall);
-    points.position.resize(1500);  // enough for such small pictures
+    points.position.resize(1500);  // enough for such small photos
     points.color.resize(1500);
     save_colmap(images, points, ColmapFormat::kBinary, folder / "sparse/0");
     return load_scene(folder.path());
@@ -54,14 +54,15 @@ const Scene& small_scene() {
   return scene;
 }
 
-// Everything happens early, also what is off by default: several refinements, a reset, all degrees.
+// Options with which everything happens within few steps, including what is off by default: several
+// refinements, an opacity reset, all degrees of the harmonics.
 TrainOptions quick(Strategy strategy) {
   TrainOptions o = default_train_options(strategy);
   o.steps = 300;
-  o.refine_every = 10;  // too little for real pictures, enough to see things happen
+  o.refine_every = 10;  // too often for real photos, but a test needs many refinements
   o.max_gaussians = 3000;
   o.reset_every = 3000;
-  o.prune_opacity = 0.005f;  // less than what opacities are reset to
+  o.prune_opacity = 0.005f;  // less than the value to which opacities are reset
   o.prune_scale = 0.1f;
   return o;
 }
@@ -164,9 +165,9 @@ TEST_P(TrainingTest, BatchesLearnAndResumeToTheSameBits) {
   EXPECT_TRUE(same_bits(trainer.gaussians(), second.gaussians()));
 }
 
-// A viewer's thread looks at the model all the time, with a pass of its own on the same backend, and training
-// ends with the same bits. Every picture is of a model between two steps: as many Gaussians as a step
-// reported.
+// A viewer's thread renders the model all the time, with its own pass on the same backend, and training ends
+// with the same bits. Every image shows the model between two steps, so its number of Gaussians is one that a
+// step reported.
 TEST_P(TrainingTest, ASecondThreadMayRenderWhileTrainingRuns) {
   TrainOptions o = quick(strategy());
   o.stop_at = 120;
@@ -197,7 +198,7 @@ TEST_P(TrainingTest, ASecondThreadMayRenderWhileTrainingRuns) {
   EXPECT_TRUE(same_bits(trainer.gaussians(), train(o, backend_name())));
 }
 
-// What a step is refined to is there when it returns, and in what is then saved.
+// When step() returns, the refinement due at that step has been applied.
 TEST(Training, RefinementBelongsToTheStepAtWhichItIsDue) {
   auto backend = make_backend("cpu");
   TrainOptions o = quick(Strategy::kMcmc);
@@ -214,8 +215,8 @@ TEST(Training, RefinementBelongsToTheStepAtWhichItIsDue) {
   EXPECT_GT(refinements, 2);
 }
 
-// What ends a run at a refinement is the model as it was trained; going on from its checkpoint refines it
-// first, and ends with the bits of a run that was never stopped.
+// A run whose last step is due for a refinement ends with the unrefined model. Resuming from its checkpoint
+// refines the model first, and ends with the bits of a run that was never stopped.
 TEST(Training, TheLastStepIsRefinedOnlyIfTheRunIsResumed) {
   auto backend = make_backend("cpu");
   TestFolder folder;
@@ -258,7 +259,7 @@ INSTANTIATE_TEST_SUITE_P(Train, TrainingTest,
                                           testing::Values(Strategy::kAdc, Strategy::kMcmc)),
                          run_name);
 
-// Rounding decides which Gaussians a run splits, but not how well it ends.
+// Rounding affects which Gaussians a run splits, but not the quality of the result.
 class QualityTest : public TrainingTest {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QualityTest);
 
@@ -267,7 +268,7 @@ double psnr_after(int steps, Strategy strategy, const std::string& on) {
   o.steps = steps;
   auto backend = make_test_backend(on);
   Trainer trainer(*backend, small_scene(), o);
-  constexpr int kLast = 50;  // five rounds of all views
+  constexpr int kLast = 50;  // steps to average over: each view five times
   double psnr = 0;
   while (!trainer.done()) {
     const StepReport r = trainer.step();
@@ -304,16 +305,15 @@ TEST(Checkpoint, RejectsDamagedFilesAndLeavesTheTrainerUnchanged) {
   EXPECT_EQ(error_with("hello, I am some other file"), "this file is not a Stipple checkpoint");
   for (std::size_t length :
        {std::size_t{8}, std::size_t{19}, std::size_t{30}, good.size() / 2, good.size() - 1})
-    EXPECT_EQ(error_with(good.substr(0, length)), "the checkpoint is truncated and cannot be used")
-        << length;
+    EXPECT_EQ(error_with(good.substr(0, length)), "the checkpoint is truncated and cannot be used") << length;
   EXPECT_EQ(error_with(good + "x"), "the checkpoint has extra data at its end and cannot be used");
   std::string newer = good;
   newer[8] = 9;
-  EXPECT_EQ(error_with(newer), "the checkpoint has version 9, but this program supports versions up to 2; use a newer program");
+  EXPECT_EQ(error_with(newer),
+            "the checkpoint has version 9, but this program supports versions up to 2; use a newer program");
   std::string flipped = good;
   flipped[good.size() - 100] ^= 1;
-  EXPECT_EQ(error_with(flipped),
-            "the checkpoint is damaged (its checksum is wrong) and cannot be used");
+  EXPECT_EQ(error_with(flipped), "the checkpoint is damaged (its checksum is wrong) and cannot be used");
   o.seed = 5;
   Trainer other(*backend, small_scene(), o);
   EXPECT_EQ(
@@ -325,7 +325,7 @@ TEST(Checkpoint, RejectsDamagedFilesAndLeavesTheTrainerUnchanged) {
   trainer.restore(folder / "good");
 }
 
-// A step whose loss or gradients are not finite changes nothing, and is counted.
+// A step whose loss or gradient is not finite changes nothing and is counted as skipped.
 TEST(Training, SkipsStepsThatAreNotFinite) {
   for (const Fault fault : {Fault::kLoss, Fault::kGradient}) {
     FaultyBackend backend(fault, 3, 5);  // steps 3 to 5
@@ -346,7 +346,7 @@ TEST(Training, SkipsStepsThatAreNotFinite) {
   }
 }
 
-// Such that about 1000 Gaussians fit beside the pictures; the scene has 1500 points.
+// Enough for about 1000 Gaussians beside the frame buffers; the scene has 1500 points.
 constexpr std::size_t kLittleMemory = 2'000'000;
 
 TEST(Memory, TheNumberOfGaussiansIsLimitedToWhatFits) {
@@ -371,7 +371,7 @@ TEST(Memory, EnoughMemoryChangesNothing) {
     Trainer trainer(backend, small_scene(), o);
     EXPECT_EQ(trainer.memory_cap(), 0u);
     while (!trainer.done()) trainer.step();
-    EXPECT_TRUE(same_bits(train(o), trainer.gaussians()));  // photos that stay on the device are the same
+    EXPECT_TRUE(same_bits(train(o), trainer.gaussians()));  // caching photos on the device does not matter
   }
 }
 
@@ -390,7 +390,7 @@ TEST(Memory, RejectsTooLittleForASingleImage) {
   EXPECT_THROW(Trainer(backend, small_scene(), quick(Strategy::kAdc)), OutOfMemory);
 }
 
-// Wherever memory ends, nothing is changed by halves: with more of it the run goes on to the same bits.
+// Wherever memory runs out, no step is left half done: with more memory the run continues to the same bits.
 class MemoryTest : public testing::TestWithParam<Strategy> {};
 INSTANTIATE_TEST_SUITE_P(, MemoryTest, testing::Values(Strategy::kAdc, Strategy::kMcmc),
                          [](const auto& strategy) { return name_of(strategy.param); });
@@ -402,17 +402,17 @@ TEST_P(MemoryTest, RunningOutLosesNothing) {
   LimitedBackend backend(std::size_t{1} << 30);
   Trainer trainer(backend, small_scene(), o);
   int failures = 0;
-  std::size_t room = 0;
+  std::size_t spare_bytes = 0;
   while (!trainer.done()) {
-    backend.limit_bytes = backend.used_bytes() + room;
+    backend.limit_bytes = backend.used_bytes() + spare_bytes;
     const int before = trainer.steps_done();
     try {
       trainer.step();
-      room = 0;  // none again for the next
+      spare_bytes = 0;  // the next step starts without spare memory again
     } catch (const OutOfMemory&) {
       ++failures;
       EXPECT_EQ(trainer.steps_done(), before);
-      room += 20'000;
+      spare_bytes += 20'000;
     }
   }
   EXPECT_GT(failures, 20);
@@ -457,7 +457,7 @@ TEST(Memory, ACheckpointThatDoesNotFitLeavesTheTrainerUnchanged) {
 }
 
 TEST(Training, HeldOutViewsAreNotUsed) {
-  // With a mask over all test views' photos nothing changes, since they are not trained on.
+  // Without the photos of the test views nothing changes, since the trainer does not use them.
   TrainOptions o = quick(Strategy::kAdc);
   o.hold_out = true;
   o.stop_at = 30;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple check: what a scene holds, what is wrong with it, and what to do about that.
+// stipple check: what a scene contains, its problems, and how to solve them.
 #include <fmt/format.h>
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace stipple {
 namespace {
 
 struct CheckArguments {
-  std::string scene, picture;
+  std::string scene, drawing;
   bool json = false;
   OptionTexts given;
 };
@@ -41,9 +41,9 @@ void print_facts(const SceneReport& report) {
              scene.train_views().size(), scene.test_views().size());
   fmt::print("size     {}\n", list(report.image_count_from_size));
   fmt::print("cameras  {}\n", list(report.image_count_from_model));
-  fmt::print("points   {}{}\n", scene.points.size(), scene.has_random_points ? ", at random" : "");
+  fmt::print("points   {}{}\n", scene.points.size(), scene.has_random_points ? " (random)" : "");
   if (report.mask_count > 0) fmt::print("masks    {}\n", report.mask_count);
-  fmt::print("memory   {} of photos, {} for every million Gaussians\n", format_bytes(report.photo_bytes),
+  fmt::print("memory   {} for photos, {} per million Gaussians\n", format_bytes(report.photo_bytes),
              format_bytes(report.bytes_per_million_gaussians));
 }
 
@@ -78,32 +78,33 @@ void print_json(const SceneReport& report) {
     problem["advice"] = advice_of(p);
     out["problems"].push_back(problem);
   }
-  // Names may hold bytes that are no UTF-8.
+  // Names may contain bytes that are not valid UTF-8.
   fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void run_check(const CheckArguments& a) {
-  if (!a.picture.empty()) OutputFile::check(a.picture);
+  if (!a.drawing.empty()) OutputFile::check(a.drawing);
   const SceneReport report = check_scene(a.scene, resolve(GivenOptions{a.given, {}, {}}).scene);
   if (a.json) {
     print_json(report);
   } else {
     print_facts(report);
     print_problems(report);
-    if (report.would_train()) fmt::print("good     stipple train can start from this\n");
+    if (report.would_train()) fmt::print("status   good: ready for stipple train\n");
   }
-  if (!a.picture.empty() && !report.scene.views.empty()) save_png(draw_scene(report.scene), a.picture);
-  if (!report.would_train()) throw Error(fmt::format("{}: training would fail", a.scene));
+  if (!a.drawing.empty() && !report.scene.views.empty()) save_png(draw_scene(report.scene), a.drawing);
+  if (!report.would_train())
+    throw Error(fmt::format("{}: training would fail because of the errors above", a.scene));
 }
 
 }  // namespace
 
 void add_check(CLI::App& app) {
   auto a = std::make_shared<CheckArguments>();
-  CLI::App* command = app.add_subcommand("check", "Look at a scene for all that could go wrong with it");
+  CLI::App* command = app.add_subcommand("check", "Check a scene for problems before training");
   command->add_option("scene", a->scene, "folder with a COLMAP model or a transforms.json")->required();
-  command->add_option("-o,--output", a->picture,
-                      "draw cameras and points, from above and from the side, as .png");
+  command->add_option("-o,--output", a->drawing,
+                      ".png file for a drawing of the cameras and points, from above and from the side");
   command->add_flag("--json", a->json, "print the report as JSON");
   add_scene_flags(*command, a->given);
   command->callback([a] { run_check(*a); });

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One function a command, each in its own file: it adds the command's options, and what to do when it is
-// chosen.
+// Each command has its own file, with one function that adds the command, its options and its action.
 #include <CLI/CLI.hpp>
 
 namespace stipple {

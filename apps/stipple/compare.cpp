@@ -27,7 +27,7 @@ namespace {
 
 struct CompareArguments {
   std::vector<std::string> runs;
-  std::string picture;
+  std::string chart_file;
   bool json = false;
 };
 
@@ -45,20 +45,21 @@ Run load_run(const std::string& path) {
   check_run_folder(path);
   Run run{path, load_run_log(path), load_run_metrics(path)};
   if (run.log.points.empty() && std::isnan(run.metrics.end.step))
-    throw Error(fmt::format("{}: there is no log.jsonl or metrics.json of a run in it", path));
+    throw Error(fmt::format(
+        "{}: there is no log.jsonl or metrics.json in this folder; name the folder of a run", path));
   if (run.log.bad_line_count > 0)
     print_warning(fmt::format("{}: {} truncated or damaged lines were ignored",
                               (fs::path(path) / "log.jsonl").string(), run.log.bad_line_count));
-  // The log says how far a run has come that is still training or was interrupted.
+  // A run that is still training or was killed has no metrics, but its log tells how far it has come.
   if (std::isnan(run.metrics.end.step)) run.metrics.end = run.log.points.back();
   return run;
 }
 
-// Folders' names, where these tell the runs apart; else the paths as they were given.
+// Replaces the paths of the runs with the names of their folders, unless two of these are equal.
 void shorten_names(std::vector<Run>& runs) {
   std::vector<std::string> names;
   for (const Run& run : runs) {
-    const fs::path path = fs::path(run.name) / "";  // so that "run" and "run/" are alike
+    const fs::path path = fs::path(run.name) / "";  // treats "run" and "run/" alike
     names.push_back(path.parent_path().filename().string());
   }
   std::vector<std::string> sorted = names;
@@ -83,7 +84,7 @@ void print_runs(const std::vector<Run>& runs) {
   print_table(rows);
 }
 
-// What is not known is null.
+// Null if the value is unknown.
 nlohmann::ordered_json whole(double value) {
   if (std::isnan(value)) return nullptr;
   return static_cast<std::int64_t>(value);
@@ -101,14 +102,14 @@ void print_json(const std::vector<Run>& runs) {
                    {"psnr", score.psnr},
                    {"ssim", score.ssim}});
   }
-  // Names may hold bytes that are no UTF-8.
+  // Names may contain bytes that are not valid UTF-8.
   fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-struct Quantity {  // along an axis of a chart
+struct Quantity {  // of an axis of a chart
   std::string label;
   double RunPoint::*value;
-  double unit = 1;
+  double unit = 1;  // values are divided by it
 };
 
 Quantity time_quantity(const std::vector<Run>& runs) {
@@ -156,7 +157,7 @@ Image charts(const std::vector<Run>& runs) {
 }
 
 void run_compare(const CompareArguments& a) {
-  if (!a.picture.empty()) OutputFile::check(a.picture);
+  if (!a.chart_file.empty()) OutputFile::check(a.chart_file);
   std::vector<Run> runs;
   for (const std::string& path : a.runs) runs.push_back(load_run(path));
   shorten_names(runs);
@@ -164,16 +165,17 @@ void run_compare(const CompareArguments& a) {
     print_json(runs);
   else
     print_runs(runs);
-  if (!a.picture.empty()) save_png(charts(runs), a.picture);
+  if (!a.chart_file.empty()) save_png(charts(runs), a.chart_file);
 }
 
 }  // namespace
 
 void add_compare(CLI::App& app) {
   auto a = std::make_shared<CompareArguments>();
-  CLI::App* command = app.add_subcommand("compare", "Put training runs side by side");
+  CLI::App* command = app.add_subcommand("compare", "Compare training runs");
   command->add_option("runs", a->runs, "folders of training runs")->required();
-  command->add_option("-o,--output", a->picture, "PSNR and Gaussians over steps and over time, as .png");
+  command->add_option("-o,--output", a->chart_file,
+                      ".png file for charts of PSNR and number of Gaussians over steps and over time");
   command->add_flag("--json", a->json, "print the table as JSON");
   command->callback([a] { run_compare(*a); });
 }

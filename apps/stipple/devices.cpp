@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple devices: what this build can use on this machine.
+// stipple devices: the devices that this build can use on this machine.
 #include <fmt/format.h>
 
 #include "apps/stipple/commands.h"
@@ -8,7 +8,7 @@
 namespace stipple {
 
 void add_devices(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("devices", "List the devices that this build can use here");
+  CLI::App* command = app.add_subcommand("devices", "List the devices that can be used on this machine");
   command->callback([] {
     for (const std::string& name : backend_names()) {
       const std::vector<std::string> devices = list_devices(name);

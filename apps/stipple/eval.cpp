@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple eval: how well a model shows the photos that it was not trained on.
+// stipple eval: scores a model on photos, usually those that it was not trained on.
 #include <fmt/format.h>
 
 #include <memory>
@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kPhotoBytes = std::size_t{1} << 30;  // of decoded photos, at most
-constexpr const char* kGiveScene = "give the scene's folder as second argument";
+constexpr std::size_t kPhotoBytes = std::size_t{1} << 30;  // limit for decoded photos
+constexpr const char* kGiveScene = "give the scene's folder as the second argument";
 
 struct EvalArguments {
   std::string run, scene, sheet;
@@ -33,8 +33,8 @@ struct EvalArguments {
   bool train = false, json = false;
 };
 
-struct Subject {  // what is looked at, and where to
-  fs::path model, sheet;
+struct Subject {          // what is evaluated
+  fs::path model, sheet;  // sheet: the contact sheet to write; empty means none
   RunRecord options;
 };
 
@@ -51,24 +51,25 @@ Subject subject_of_run(const EvalArguments& a) {
   Subject subject{
       folder / "model.ply", a.sheet.empty() ? folder / "contact_sheet.png" : fs::path(a.sheet), {}};
   if (!fs::exists(subject.model))
-    throw Error(fmt::format("{}: there is no model.ply in it; train until one is saved", a.run));
+    throw Error(
+        fmt::format("{}: there is no model.ply in this folder; train until a checkpoint is saved", a.run));
   subject.options = load_run_record(folder);
   if (!a.scene.empty()) subject.options.scene = a.scene;
   if (!fs::exists(subject.options.scene))
-    throw Error(
-        fmt::format("{}: its scene is not at {}; {}", a.run, subject.options.scene.string(), kGiveScene));
+    throw Error(fmt::format("{}: the run's scene is not at {}; {}", a.run, subject.options.scene.string(),
+                            kGiveScene));
   if (!a.train && !subject.options.held_out_tests)
     print_warning(
-        fmt::format("{} was trained without --eval, so that its test views were trained on", a.run));
+        fmt::format("{} was trained without --eval, so it was also trained on its test views", a.run));
   return subject;
 }
 
-std::vector<std::size_t> views_to_show(const Scene& scene, bool train) {
-  const std::vector<std::size_t> which = train ? scene.train_views() : scene.test_views();
-  if (which.empty())
-    throw Error(fmt::format("{}: it has no {} views; {} --train", scene.path.string(),
+std::vector<std::size_t> views_to_score(const Scene& scene, bool train) {
+  const std::vector<std::size_t> views = train ? scene.train_views() : scene.test_views();
+  if (views.empty())
+    throw Error(fmt::format("{}: the scene has no {} views; {} --train", scene.path.string(),
                             train ? "training" : "test", train ? "leave out" : "use"));
-  return which;
+  return views;
 }
 
 void print_scores(const Evaluation& evaluation) {
@@ -91,7 +92,7 @@ void print_json(const Subject& subject, const EvalArguments& a, const Evaluation
   out["views"] = nlohmann::ordered_json::array();
   for (const ViewScore& v : evaluation.views)
     out["views"].push_back({{"name", v.name}, {"psnr", v.psnr}, {"ssim", v.ssim}});
-  // Names may hold bytes that are no UTF-8.
+  // Names may contain bytes that are not valid UTF-8.
   fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -99,23 +100,23 @@ void run_eval(const EvalArguments& a) {
   const Subject subject = fs::path(a.run).extension() == ".ply" ? subject_of_model(a) : subject_of_run(a);
   if (!subject.sheet.empty()) OutputFile::check(subject.sheet);
   const Scene scene = load_scene(subject.options.scene, subject.options.scene_options);
-  const std::vector<std::size_t> which = views_to_show(scene, a.train);
+  const std::vector<std::size_t> views = views_to_score(scene, a.train);
   const auto backend = a.backend.make();
   const DeviceGaussians gaussians = upload(*backend, load_ply(subject.model));
   const RenderOptions options = subject.options.render;
   PhotoCache photos(scene.views, kPhotoBytes);
 
-  Progress progress(static_cast<int>(which.size()));
+  Progress progress(static_cast<int>(views.size()));
   const Evaluation evaluation =
-      evaluate(*backend, gaussians, scene.views, which, photos, options,
+      evaluate(*backend, gaussians, scene.views, views, photos, options,
                [&](std::size_t done) { progress.update(static_cast<int>(done), "views"); });
-  progress.finish(static_cast<int>(which.size()), "views");
+  progress.finish(static_cast<int>(views.size()), "views");
   if (a.json)
     print_json(subject, a, evaluation);
   else
     print_scores(evaluation);
   if (!subject.sheet.empty())
-    save_png(contact_sheet(*backend, gaussians, scene.views, which, evaluation, photos, options),
+    save_png(contact_sheet(*backend, gaussians, scene.views, views, evaluation, photos, options),
              subject.sheet);
 }
 
@@ -123,12 +124,14 @@ void run_eval(const EvalArguments& a) {
 
 void add_eval(CLI::App& app) {
   auto a = std::make_shared<EvalArguments>();
-  CLI::App* command = app.add_subcommand("eval", "Compare a model with the photos of its test views");
-  command->add_option("run", a->run, "folder of a training run, or a model (.ply)")->required();
-  command->add_option("scene", a->scene, "folder of the scene; a run's own if not given");
+  CLI::App* command = app.add_subcommand("eval", "Score a model on its test views");
+  command->add_option("run", a->run, "folder of a run, or a model (.ply)")->required();
+  command->add_option("scene", a->scene, "folder of the scene; by default, the scene of the run");
   command->add_option("-o,--output", a->sheet,
-                      "renders beside photos, as .png; contact_sheet.png in the run's folder if not given");
-  command->add_flag("--train", a->train, "the training views instead of the test views");
+                      ".png file for a contact sheet of rendered images beside photos; by default, "
+                      "contact_sheet.png in the run's "
+                      "folder");
+  command->add_flag("--train", a->train, "use the training views instead of the test views");
   command->add_flag("--json", a->json, "print the scores as JSON");
   add_backend_options(*command, a->backend);
   command->callback([a] { run_eval(*a); });

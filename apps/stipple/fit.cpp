@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple fit: Gaussians on a plane, fitted to one picture.
+// stipple fit: Gaussians on a plane, fitted to a single image.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -26,23 +26,23 @@ namespace stipple {
 namespace {
 
 struct FitArguments {
-  std::string picture, output;
+  std::string image, output;
   BackendChoice backend;
   bool builtin = false;
   int max_side_px = 1024;
   FitOptions options;
 };
 
-Image load_picture(const FitArguments& a) {
+Image load_input(const FitArguments& a) {
   if (a.builtin) return sample_picture(768, 512);
-  return shrink_to(to_rgb(load_image(a.picture)), a.max_side_px);
+  return shrink_to(to_rgb(load_image(a.image)), a.max_side_px);
 }
 
-// Before the work, so that a folder that cannot be written costs no time.
+// Called before the fit, so that an unwritable folder is reported at once.
 void prepare_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  if (error) throw Error(fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
   OutputFile::check(folder / "model.ply");
 }
 
@@ -55,37 +55,36 @@ Image side_by_side(const Image& left, const Image& right) {
 }
 
 void run_fit(const FitArguments& a) {
-  if (a.builtin == !a.picture.empty())
-    throw Error("give a picture, or --builtin for the one that needs no file");
-  Image picture = load_picture(a);
+  if (a.builtin == !a.image.empty()) throw Error("give either an image file or --builtin");
+  Image image = load_input(a);
   std::filesystem::path folder = a.output;
   prepare_folder(folder);
   auto backend = a.backend.make();
-  ImageFit fit(*backend, picture, a.options);
+  ImageFit fit(*backend, image, a.options);
   catch_interrupts();
 
   Progress progress(a.options.steps);
-  double dB = psnr(fit.render(), picture);
+  double dB = psnr(fit.render(), image);
   float loss = 0;
   auto note = [&] { return fmt::format("loss {:.4f}  PSNR {:.2f} dB", loss, dB); };
   while (!fit.done() && !interrupted()) {
     loss = fit.step();
-    if (fit.steps_done() % 50 == 0) dB = psnr(fit.render(), picture);
+    if (fit.steps_done() % 50 == 0) dB = psnr(fit.render(), image);
     if (progress.is_due()) progress.update(fit.steps_done(), note());
   }
   Image result = fit.render();
-  dB = psnr(result, picture);
+  dB = psnr(result, image);
   progress.finish(fit.steps_done(), note());
 
   save_ply(fit.gaussians(), folder / "model.ply");
   save_camera(fit.view().camera, folder / "camera.json");
   save_png(result, folder / "result.png");
-  save_png(side_by_side(picture, result), folder / "side_by_side.png");
+  save_png(side_by_side(image, result), folder / "side_by_side.png");
   fmt::print(
       "{}: {} Gaussians, {} steps, {:.2f} dB, {} (model.ply, camera.json, result.png, side_by_side.png)\n",
       folder.string(), a.options.gaussian_count, fit.steps_done(), dB, format_duration(progress.seconds()));
   if (fit.steps_done() < a.options.steps)
-    throw Error(fmt::format("interrupted after {} of {} steps; what there is was saved in {}",
+    throw Error(fmt::format("interrupted after {} of {} steps; the result so far was saved in {}",
                             fit.steps_done(), a.options.steps, folder.string()));
 }
 
@@ -93,23 +92,25 @@ void run_fit(const FitArguments& a) {
 
 void add_fit(CLI::App& app) {
   auto a = std::make_shared<FitArguments>();
-  CLI::App* command = app.add_subcommand("fit", "Fit Gaussians on a plane to one picture");
-  command->add_option("picture", a->picture, "a JPEG or PNG");
-  command->add_flag("--builtin", a->builtin, "fit the built-in picture (768x512) instead of a file");
-  command->add_option("-o,--output", a->output, "folder for the model, its camera and the pictures")
+  CLI::App* command = app.add_subcommand("fit", "Fit Gaussians on a plane to a single image");
+  command->add_option("image", a->image, "JPEG or PNG file");
+  command->add_flag("--builtin", a->builtin, "fit the built-in image (768x512) instead of a file");
+  command
+      ->add_option("-o,--output", a->output,
+                   "folder for model.ply, camera.json, result.png and side_by_side.png")
       ->required();
-  command->add_option("--gaussians", a->options.gaussian_count, "how many")
+  command->add_option("--gaussians", a->options.gaussian_count, "number of Gaussians")
       ->check(whole_number(1, 10'000'000))
       ->capture_default_str();
-  command->add_option("--steps", a->options.steps, "optimisation steps")
+  command->add_option("--steps", a->options.steps, "number of optimisation steps")
       ->check(whole_number(1, 10'000'000))
       ->capture_default_str();
   command
       ->add_option("--max-size", a->max_side_px,
-                   "a larger picture is first shrunk to this many pixels a side")
+                   "shrink an image whose longer side has more pixels than this")
       ->check(whole_number(1, 16384))
       ->capture_default_str();
-  command->add_option("--seed", a->options.seed, "of the random start")
+  command->add_option("--seed", a->options.seed, "seed of the random initial Gaussians")
       ->check(whole_number(0, INT64_MAX))
       ->capture_default_str();
   add_backend_options(*command, a->backend);

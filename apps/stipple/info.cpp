@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple info: what is in a model.
+// stipple info: describes a model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,9 +20,9 @@ constexpr int kPercentiles[] = {0, 5, 25, 50, 75, 95, 100};
 struct ModelInfo {
   std::size_t count = 0;
   int sh_degree = 0;
-  Vec3f low{0, 0, 0}, high{0, 0, 0};  // box of the finite means
-  std::vector<float> opacity, scale;  // at kPercentiles; empty when there is nothing to count
-  std::size_t non_finite = 0;         // Gaussians with a value that is not a number or infinite
+  Vec3f low{0, 0, 0}, high{0, 0, 0};  // bounding box of the means that are finite
+  std::vector<float> opacity, scale;  // at kPercentiles; empty if there are no values
+  std::size_t non_finite = 0;         // number of Gaussians with a NaN or infinite value
   std::vector<std::string> non_finite_fields;
 };
 
@@ -35,7 +35,7 @@ std::vector<float> percentiles(std::vector<float> values) {
   return result;
 }
 
-// Which Gaussians have a non-finite value in this array.
+// Marks the Gaussians with a NaN or infinite value in this array. Returns whether there are any.
 template <class T>
 bool mark_non_finite(const std::vector<T>& array, std::vector<char>& is_bad) {
   const float* values = reinterpret_cast<const float*>(array.data());
@@ -132,10 +132,10 @@ void add_info(CLI::App& app) {
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("info", "Say what is in a model: count, bounds, opacities, scales, defects");
-  command->add_option("model", o->model, "the model, a 3DGS .ply")->required();
-  command->add_flag("--json", o->json, "print JSON for programs");
+  CLI::App* command = app.add_subcommand(
+      "info", "Describe a model: number of Gaussians, bounds, opacities, scales, non-finite values");
+  command->add_option("model", o->model, "model (.ply)")->required();
+  command->add_flag("--json", o->json, "print the description as JSON");
   command->callback([o] {
     ModelInfo info = inspect(load_ply(o->model));
     if (o->json)

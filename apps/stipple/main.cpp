@@ -31,7 +31,7 @@ const CLI::App& chosen_command(const CLI::App& app) {
   return chosen.empty() ? app : *chosen.front();
 }
 
-// For "see stipple fit --help".
+// The command as a user types it, for "see stipple fit --help".
 std::string name_of(const CLI::App& app) {
   const CLI::App& command = chosen_command(app);
   return &command == &app ? app.get_name() : app.get_name() + " " + command.get_name();
@@ -73,9 +73,10 @@ int misused(const CLI::App& app, const std::string& problem) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("3D Gaussian splatting: turns photographs into a scene that can be rendered from anywhere",
+  CLI::App app("3D Gaussian splatting: turn photographs into a 3D scene that can be rendered from anywhere",
                "stipple");
-  app.set_version_flag("--version", "stipple " STIPPLE_VERSION);
+  app.set_help_flag("-h,--help", "print this help and exit");  // inherited by the commands
+  app.set_version_flag("--version", "stipple " STIPPLE_VERSION, "print the version and exit");
   app.require_subcommand(0, 1);
   add_sfm(app);
   add_check(app);

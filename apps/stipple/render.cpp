@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple render: one picture of a model from one camera, or many along a path (render_path.h).
+// stipple render: an image of a model from one camera, or many along a path (render_path.h).
 #include "stipple/backend/render.h"
 
 #include <fmt/format.h>
@@ -34,19 +34,19 @@ bool has_extension(const std::string& path, const char* extension) {
   return std::filesystem::path(path).extension() == extension;
 }
 
-// Before the work, so that a mistyped name costs nothing.
+// Called before rendering, so that a mistyped name is reported at once.
 void check_outputs(const RenderArguments& a) {
   if (!has_extension(a.output, ".png") && !has_extension(a.output, ".npy"))
-    throw Error(fmt::format("{}: the image's name must end in .png or .npy", a.output));
+    throw Error(fmt::format("{}: the name of the image must end in .png or .npy", a.output));
   for (const std::string& path : {a.depth, a.inverse_depth, a.alpha})
     if (!path.empty() && !has_extension(path, ".npy"))
-      throw Error(fmt::format("{}: depth and alpha are written as .npy", path));
+      throw Error(fmt::format("{}: the names of depth and alpha files must end in .npy", path));
   std::vector<std::string> outputs = {a.output, a.depth, a.inverse_depth, a.alpha};
   std::erase(outputs, "");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (std::find(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(i), outputs[i]) !=
         outputs.begin() + static_cast<std::ptrdiff_t>(i))
-      throw Error(fmt::format("{} is named for two outputs", outputs[i]));
+      throw Error(fmt::format("{}: this file is given for two outputs", outputs[i]));
     OutputFile::check(outputs[i]);
   }
 }
@@ -68,7 +68,7 @@ void render_image(const RenderArguments& a, RenderOptions options) {
   if (!a.alpha.empty()) save_npy(images.alpha, a.alpha);
 }
 
-// A run is rendered as it was trained, unless flags say otherwise.
+// The options of the run, if the model is one, overridden by the given flags.
 RenderOptions render_options(const RenderArguments& a) {
   RenderOptions options;
   if (std::filesystem::exists(std::filesystem::path(a.model) / "options.json"))
@@ -91,18 +91,19 @@ void run_render(const RenderArguments& a) {
 
 void add_render(CLI::App& app) {
   auto a = std::make_shared<RenderArguments>();
-  CLI::App* command = app.add_subcommand("render", "Render a model from one camera, or along a path");
-  command->add_option("model", a->model, "the model, a 3DGS .ply, or a training run's folder")->required();
+  CLI::App* command = app.add_subcommand("render", "Render a model from one camera or along a path");
+  command->add_option("model", a->model, "model (.ply), or folder of a run")->required();
   auto* path = add_path_options(*command, a->path);
   command
       ->add_option("--camera", a->camera,
-                   "for one picture, JSON: width, height, fx, fy, cx, cy, camera_from_world (3x4 or 4x4, "
-                   "row-major)")
+                   "camera of a single image, as a JSON file with width, height, fx, fy, cx, cy and "
+                   "camera_from_world (3x4 or 4x4, row-major)")
       ->excludes(path);
   command
-      ->add_option("-o,--output", a->output,
-                   "image.png, or image.npy: float32, height x width x 3, not clamped; of a path: a folder, "
-                   "for frames and video.mp4, or just video.mp4")
+      ->add_option(
+          "-o,--output", a->output,
+          "image as .png or .npy (float32, height x width x 3, not clamped); with --path, a folder for "
+          "the frames and video.mp4, or an .mp4 file for the video alone")
       ->required();
   auto* depth = command->add_option("--depth", a->depth, "also write the expected depth as .npy");
   auto* inverse = command->add_option("--inverse-depth", a->inverse_depth,
@@ -112,7 +113,8 @@ void add_render(CLI::App& app) {
   for (CLI::Option* option : {depth, inverse, alpha}) option->excludes(path);
   const RenderOptions defaults;
   for_each_render_option(defaults, [&](const char* name, const auto& value, OptionRange, const char* help) {
-    add_option_flag(*command, name, "Appearance (by default that of the run)", value, help, a->given);
+    add_option_flag(*command, name, "Appearance (by default as the run was trained; for a .ply as shown)",
+                    value, help, a->given);
   });
   add_backend_options(*command, a->backend);
   command->callback([a] { run_render(*a); });

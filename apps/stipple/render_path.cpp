@@ -26,13 +26,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxFrameCount = 9999;  // names have four digits, and sort
+constexpr int kMaxFrameCount = 9999;  // file names have four digits
 
 Scene load_scene_of(const PathArguments& a, const fs::path& run_or_model) {
   const bool is_run = fs::is_directory(run_or_model);
   if (!is_run && a.scene.empty())
     throw Error(fmt::format(
-        "{}: a path follows the scene's cameras: name the scene with --scene, or give a run's folder",
+        "{}: a path needs the cameras of the scene; name the scene with --scene, or give a run's folder",
         run_or_model.string()));
   RunRecord run = is_run ? load_run_record(run_or_model) : RunRecord();
   if (!a.scene.empty()) run.scene = a.scene;
@@ -46,42 +46,43 @@ std::vector<PathFrame> frames_of(const PathArguments& a, const Scene& scene) {
   if (a.size.empty()) return frames;
   const PictureSize size = parse_size(a.size);
   if (size.width_px % 2 != 0 || size.height_px % 2 != 0)
-    throw Error(fmt::format("--size {}: videos have even sides, such as 1280x720", a.size));
+    throw Error(fmt::format("--size must have even sides for a video, such as 1280x720, not '{}'", a.size));
   for (PathFrame& f : frames) f.camera = resized(f.camera, size.width_px, size.height_px);
   return frames;
 }
 
 bool is_video(const fs::path& output) { return output.extension() == ".mp4"; }
 
-// Before the work, so that a mistake costs no time.
+// Called before rendering, so that a mistake is reported at once.
 void check_output(const PathArguments& a, const fs::path& output) {
   if (output.extension() == ".png" || output.extension() == ".npy")
     throw Error(
-        fmt::format("{}: --path makes many images: give a folder, or the name of an .mp4", output.string()));
+        fmt::format("{}: --path renders many images; give a folder or an .mp4 file", output.string()));
   if (!is_video(output)) {
     if (fs::exists(output) && !(fs::is_directory(output) && fs::is_empty(output)))
-      throw Error(fmt::format(
-          "{} is already there, and old frames are not mixed with new ones; give another folder with -o, "
-          "or remove it",
-          output.string()));
+      throw Error(
+          fmt::format("{} already exists, and old and new frames would be mixed; give another folder with "
+                      "-o, or remove it",
+                      output.string()));
     return;
   }
   OutputFile::check(output);
   if (a.path == "cameras")
-    throw Error(fmt::format("{}: the photos' own cameras make no video; give a folder", output.string()));
+    throw Error(fmt::format("{}: --path cameras makes no video; give a folder", output.string()));
   if (find_ffmpeg().empty())
-    throw Error(fmt::format(
-        "ffmpeg is not installed, and {} is a video; install it ({}) and start again, or give a folder",
-        output.string(), kHowToInstallFfmpeg));
+    throw Error(
+        fmt::format("ffmpeg is not installed, and {} is a video; install ffmpeg ({}), or give a folder",
+                    output.string(), kHowToInstallFfmpeg));
 }
 
 void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  if (error) throw Error(fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
 }
 
-// A picture is compressed while the next one is rendered. Returns how many were done before an interrupt.
+// Each frame is compressed while the next one is rendered. Returns the number of frames, which is smaller
+// after an interrupt.
 int render_frames(const std::vector<PathFrame>& frames, const fs::path& folder, const RenderOptions& options,
                   ModelRenderer& renderer) {
   Progress progress(static_cast<int>(frames.size()));
@@ -101,9 +102,9 @@ int render_frames(const std::vector<PathFrame>& frames, const fs::path& folder, 
   return done;
 }
 
-void require_all(int done, std::size_t frame_count, const std::string& what_is_there) {
+void require_all(int done, std::size_t frame_count, const std::string& outcome) {
   if (static_cast<std::size_t>(done) < frame_count)
-    throw Error(fmt::format("interrupted after {} of {} frames; {}", done, frame_count, what_is_there));
+    throw Error(fmt::format("interrupted after {} of {} frames; {}", done, frame_count, outcome));
 }
 
 void render_video(const std::vector<PathFrame>& frames, const fs::path& video, double frames_per_second,
@@ -128,8 +129,8 @@ void render_folder(const std::vector<PathFrame>& frames, const fs::path& folder,
   if (a.path == "cameras") return;
   const fs::path video = folder / "video.mp4", ffmpeg = find_ffmpeg();
   if (ffmpeg.empty()) {
-    fmt::print(stderr, "no video, since ffmpeg is not installed ({}); then: {}\n", kHowToInstallFfmpeg,
-               video_command(folder, a.frames_per_second, video));
+    fmt::print(stderr, "no video was made, because ffmpeg is not installed ({}); once it is, run: {}\n",
+               kHowToInstallFfmpeg, video_command(folder, a.frames_per_second, video));
     return;
   }
   encode_video(ffmpeg, folder, a.frames_per_second, video);
@@ -141,19 +142,20 @@ void render_folder(const std::vector<PathFrame>& frames, const fs::path& folder,
 CLI::Option* add_path_options(CLI::App& command, PathArguments& a) {
   CLI::Option* path =
       command
-          .add_option("--path", a.path,
-                      "a flight: around the middle of the scene (orbit), through the training cameras "
-                      "(interpolate), or one picture for each photo (cameras)")
+          .add_option(
+              "--path", a.path,
+              "render along a path: around the centre of the scene (orbit), through the training cameras "
+              "(interpolate), or one frame per photo (cameras)")
           ->check(CLI::IsMember({"orbit", "interpolate", "cameras"}));
-  command.add_option("--scene", a.scene,
-                     "the scene's folder, where it is not the one the run was trained on");
-  command.add_option("--frames", a.frame_count, "of an orbit or interpolate path")
+  command.add_option("--scene", a.scene, "folder of the scene; by default, the scene of the run");
+  command.add_option("--frames", a.frame_count, "number of frames of an orbit or interpolate path")
       ->check(whole_number(1, kMaxFrameCount))
       ->capture_default_str();
-  command.add_option("--fps", a.frames_per_second, "frames a second of the video")
+  command.add_option("--fps", a.frames_per_second, "frames per second of the video")
       ->check(CLI::Range(0.1, 240.0))
       ->capture_default_str();
-  command.add_option("--size", a.size, "of a path's pictures, such as 1280x720; else the cameras'");
+  command.add_option("--size", a.size,
+                     "size of the frames, such as 1280x720; by default, that of the cameras");
   return path;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple sfm: photos or a video to a scene, by COLMAP.
+// stipple sfm: makes a scene from photos or a video, with COLMAP.
 #include <fmt/format.h>
 
 #include <memory>
@@ -34,7 +34,7 @@ bool is_within(const fs::path& inner, const fs::path& outer) {
 }
 
 void check_input(const fs::path& input) {
-  if (!fs::exists(input)) throw Error(fmt::format("{}: there is no such file or folder", input.string()));
+  if (!fs::exists(input)) throw Error(fmt::format("{}: no such file or folder", input.string()));
   if (!fs::is_directory(input) && !is_video(input))
     throw Error(fmt::format("{}: neither a folder of photos nor a video (.mp4, .mov, .mkv, .avi, .webm)",
                             input.string()));
@@ -43,19 +43,19 @@ void check_input(const fs::path& input) {
 void check_output(const fs::path& output, const fs::path& input) {
   for (const char* part : {"images", "sparse"})
     if (fs::exists(output / part))
-      throw Error(fmt::format("{} is already there; give another folder with -o, or remove it",
+      throw Error(fmt::format("{} already exists; give another folder with -o, or remove it",
                               (output / part).string()));
   if (fs::is_directory(input) && is_within(output, input))
-    throw Error(fmt::format("{} lies within {}, where photos are looked for; give another folder with -o",
+    throw Error(fmt::format("{} is inside {}, the folder of the photos; give another folder with -o",
                             output.string(), input.string()));
 }
 
-// What an earlier attempt left would be mixed with what comes.
+// Removes the files of an earlier attempt, which would be mixed with the new ones.
 fs::path prepare_work_folder(const fs::path& output) {
   const fs::path work = output / "sfm";
   std::error_code error;
   fs::create_directories(work, error);
-  if (error) throw Error(fmt::format("cannot make the folder {}: {}", work.string(), error.message()));
+  if (error) throw Error(fmt::format("cannot create the folder {}: {}", work.string(), error.message()));
   for (const char* name : {"database.db", "database.db-shm", "database.db-wal", "sparse", "undistorted"})
     fs::remove_all(work / name);
   return work;
@@ -65,9 +65,8 @@ fs::path find_ffmpeg_for(const std::string& video) {
   const fs::path program = find_ffmpeg();
   if (program.empty())
     throw Error(fmt::format(
-        "ffmpeg is not installed, and {} is a video; install it ({}) and start again, or give a folder of "
-        "photos",
-        video, kHowToInstallFfmpeg));
+        "ffmpeg is not installed, and {} is a video; install ffmpeg ({}), or give a folder of photos", video,
+        kHowToInstallFfmpeg));
   return program;
 }
 
@@ -77,7 +76,7 @@ fs::path extract_frames(const SfmArguments& a, const fs::path& ffmpeg, const fs:
   fs::remove_all(frames);
   fs::create_directory(frames);
   runner.require(
-      {"taking frames from the video",
+      {"extracting frames from the video",
        ffmpeg,
        {"-nostdin", "-hide_banner", "-i", a.input, "-vf", fmt::format("fps={}", a.frames_per_second),
         "-qscale:v", "2", (frames / "%05d.jpg").string()}});
@@ -90,22 +89,21 @@ std::string with_commas(std::size_t number) {
   return text;
 }
 
-// The model last: without it nobody takes the folder for a scene.
+// The model is moved last, since the folder is not a scene without it.
 void publish(const fs::path& result, const fs::path& output) {
   for (const char* part : {"images", "sparse"}) {
     std::error_code error;
     fs::rename(result / part, output / part, error);
-    if (error) throw Error(fmt::format("cannot make {}: {}", (output / part).string(), error.message()));
+    if (error) throw Error(fmt::format("cannot create {}: {}", (output / part).string(), error.message()));
   }
-  fs::remove_all(result);  // what is left serves COLMAP's dense stereo only
+  fs::remove_all(result);  // the rest is only for COLMAP's dense stereo
 }
 
 ColmapModel load_result(const fs::path& result) {
   ColmapModel model = load_colmap(result / "sparse" / "0");
   for (const ColmapImage& image : model.images)
     if (!fs::exists(result / "images" / image.name))
-      throw Error(fmt::format("COLMAP left {} out when it undistorted the photos; remove it and start again",
-                              image.name));
+      throw Error(fmt::format("COLMAP did not undistort {}; remove this photo and try again", image.name));
   return model;
 }
 
@@ -115,7 +113,7 @@ void run_sfm(SfmArguments a) {
   const fs::path colmap = find_colmap();
   const bool has_video = is_video(a.input);
   const fs::path ffmpeg = has_video ? find_ffmpeg_for(a.input) : fs::path();
-  if (!has_video) find_photos(a.input);  // an Error before anything is made
+  if (!has_video) find_photos(a.input);  // throws Error before any folder is created
 
   const fs::path work = prepare_work_folder(a.output);
   StepRunner runner(work / "colmap.log");
@@ -135,23 +133,26 @@ void run_sfm(SfmArguments a) {
 
 void add_sfm(CLI::App& app) {
   auto a = std::make_shared<SfmArguments>();
-  CLI::App* command =
-      app.add_subcommand("sfm", "Find where photos were taken, with COLMAP: photos or a video to a scene");
+  CLI::App* command = app.add_subcommand(
+      "sfm", "Make a scene from photos or a video: find where they were taken, with COLMAP");
   command->add_option("photos", a->input, "folder of JPEGs and PNGs, or a video")->required();
   command->add_option("-o,--output", a->output, "folder for the scene")->required();
-  command->add_option("--camera-model", a->options.camera_model, "COLMAP's name for the kind of lens")
+  command->add_option("--camera-model", a->options.camera_model, "camera model of COLMAP")
       ->check(CLI::IsMember({"SIMPLE_PINHOLE", "PINHOLE", "SIMPLE_RADIAL", "RADIAL", "OPENCV", "FULL_OPENCV",
                              "SIMPLE_RADIAL_FISHEYE", "RADIAL_FISHEYE", "OPENCV_FISHEYE", "FOV",
                              "THIN_PRISM_FISHEYE"}))
       ->capture_default_str();
-  command->add_flag("--camera-per-image", a->camera_per_image,
-                    "photos have a lens or a zoom each; else those of one size share a camera");
-  command->add_flag("--sequential", a->options.is_sequence,
-                    "match photos with those before and after them only, as always with a video");
-  command->add_option("--fps", a->frames_per_second, "how many frames to take of a second of video")
+  command->add_flag(
+      "--camera-per-image", a->camera_per_image,
+      "give every photo its own camera, for different lenses or zooms; by default, photos of the same size "
+      "share one");
+  command->add_flag(
+      "--sequential", a->options.is_sequence,
+      "match photos only with those before and after them in name order; always on for a video");
+  command->add_option("--fps", a->frames_per_second, "frames to extract per second of video")
       ->check(CLI::Range(0.01, 240.0))
       ->capture_default_str();
-  command->add_flag("--gpu", a->options.use_gpu, "for a COLMAP that can use one");
+  command->add_flag("--gpu", a->options.use_gpu, "let COLMAP use a GPU, if it was built for one");
   command->callback([a] { run_sfm(*a); });
 }
 

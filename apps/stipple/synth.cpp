@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple synth: the built-in scene as a folder of photos with cameras and points.
+// stipple synth: writes the built-in test scene, a folder of photos with cameras and points.
 #include "stipple/synth/synth.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ struct SynthArguments {
 fs::path make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  if (error) throw Error(fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
   return folder;
 }
 
@@ -66,13 +66,14 @@ void save_cameras(const SynthArguments& a, const std::vector<SynthView>& views) 
   save_colmap(images, points, format, make_folder(fs::path(a.output) / "sparse" / "0"));
 }
 
-// What another format left there would be read instead of what comes.
+// Refuses a folder with files of another format that would be read instead of the new ones.
 void check_output(const SynthArguments& a) {
   const fs::path other = fs::path(a.output) / (a.format == "transforms" ? "sparse" : "sparse/0/images.bin");
   std::error_code ignored;
   if (a.format != "colmap" && fs::exists(other, ignored))
     throw Error(
-        fmt::format("{} is already there; give another folder with -o, or remove it", other.string()));
+        fmt::format("{} already exists and would be read instead; give another folder with -o, or remove it",
+                    other.string()));
 }
 
 void run_synth(SynthArguments a) {
@@ -87,7 +88,9 @@ void run_synth(SynthArguments a) {
   Progress progress(static_cast<int>(views.size()));
   int done = 0;
   for (const SynthView& view : views) {
-    if (interrupted()) throw Error(fmt::format("interrupted after {} of {} views", done, views.size()));
+    if (interrupted())
+      throw Error(fmt::format("interrupted after {} of {} views; the scene in {} is incomplete", done,
+                              views.size(), a.output));
     const SynthPicture picture = synth_render(view.camera, a.options.seed);
     save_photo(picture.photo, images / view.name);
     if (a.depth) save_depth(picture, depths / fs::path(view.name).replace_extension(".npy"));
@@ -104,19 +107,19 @@ void run_synth(SynthArguments a) {
 void add_synth(CLI::App& app) {
   auto a = std::make_shared<SynthArguments>();
   CLI::App* command =
-      app.add_subcommand("synth", "Make the built-in scene: photos, cameras and points, ray-traced");
+      app.add_subcommand("synth", "Make the built-in test scene: ray-traced photos with cameras and points");
   command->add_option("-o,--output", a->output, "folder for the scene")->required();
-  command->add_option("--views", a->options.view_count, "how many photos")
+  command->add_option("--views", a->options.view_count, "number of photos")
       ->check(whole_number(1, 100'000))
       ->capture_default_str();
-  command->add_option("--size", a->size, "of the photos, in pixels")->capture_default_str();
-  command->add_option("--seed", a->options.seed, "of cameras, textures and points")
+  command->add_option("--size", a->size, "size of the photos, in pixels")->capture_default_str();
+  command->add_option("--seed", a->options.seed, "seed of the cameras, textures and points")
       ->check(whole_number(0, INT64_MAX))
       ->capture_default_str();
-  command->add_option("--format", a->format, "of the cameras")
+  command->add_option("--format", a->format, "format of the cameras and points")
       ->check(CLI::IsMember({"colmap", "colmap-text", "transforms"}))
       ->capture_default_str();
-  command->add_flag("--depth", a->depth, "also write the true depth of every pixel, depth/*.npy");
+  command->add_flag("--depth", a->depth, "also write the true depth of every pixel, as depth/*.npy");
   command->callback([a] { run_synth(*a); });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple train: a folder of posed photos to a model.
+// stipple train: trains a model from a folder of posed photos.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -60,7 +60,7 @@ void create_folder(const fs::path& folder) {
   OutputFile::check(folder / "model.ply");
 }
 
-// The files of an earlier run that a new one would not replace at once.
+// Removes the files of an earlier run that the new run would not overwrite at once.
 void remove_earlier_run(const fs::path& folder) {
   std::error_code ignored;
   for (const char* name : {"model.ply", "checkpoint", "log.jsonl", "metrics.json"})
@@ -165,7 +165,6 @@ class TrainingRun {
                        r.loss, running_psnr_, r.gaussian_count, format_bytes(memory_bytes()));
   }
 
-  // A sentence, or empty.
   std::string reason_to_stop(const StepReport& report, double seconds) {
     const std::string saved = fmt::format("the run was saved in {}", folder_.string());
     stops_in_failure_ = true;
@@ -263,7 +262,7 @@ void add_train(CLI::App& app) {
   command->add_option("scene", a->scene, "folder with a COLMAP model or a transforms.json")->required();
   command
       ->add_option("-o,--output", a->output,
-                   "folder for the run: model.ply, checkpoint, metrics.json and more")
+                   "folder for model.ply, checkpoint, metrics.json, log.jsonl and options.json")
       ->required();
   command->add_flag("--resume", a->resume, "continue the run in the folder, with its options");
   command->add_flag("--overwrite", a->overwrite, "replace the run in the folder");

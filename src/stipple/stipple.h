@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // Includes everything that a program using the library needs.
 #include "stipple/backend/backend.h"

@@ -82,7 +82,7 @@ check "fractional number of steps: usage error" one_line_with "whole number"
 check "a full standard output: fails" status_is 1
 run render out/model.ply --camera out/camera.json -o x.png --backend abacus
 check "unknown backend: fails" status_is 1
-check "unknown backend: the error lists the available ones" one_line_with "it has "
+check "unknown backend: the error lists the available ones" one_line_with "available are "
 check "unknown backend: the cpu is among them" tells "cpu"
 head -c 3000 out/model.ply >short.ply
 run info short.ply

@@ -55,7 +55,7 @@ check "eval of a model writes no contact sheet without -o" [ "$(ls fit scene | g
 
 run eval fit/model.ply
 check "model without a scene: fails" status_is 1
-check "model without a scene: the error says how to give one" one_line_with "give the scene's folder as second argument"
+check "model without a scene: the error says how to give one" one_line_with "give the scene's folder as the second argument"
 run eval nowhere
 check "missing run: fails" status_is 1
 check "missing run: the error names it" one_line_with "nowhere: no such folder"
@@ -69,7 +69,7 @@ check "unknown backend: the error names it" one_line_with "this build has no bac
 mv scene moved
 run eval run
 check "moved scene: fails" status_is 1
-check "moved scene: the error says how to give the scene" one_line_with "scene; give the scene's folder as second argument"
+check "moved scene: the error says how to give the scene" one_line_with "scene; give the scene's folder as the second argument"
 run eval run moved
 check "the scene may be given as an argument" status_is 0
 options "$work/moved" 32 false >run/options.json
@@ -79,7 +79,7 @@ check "smaller photos give another contact sheet" [ "$(cmp -s sheet.png run/cont
 check "eval warns if the run trained on its test views" tells "trained on its test views"
 options "$work/moved" -5 true >run/options.json
 run eval run
-check "option out of range: the error names it" one_line_with "max_resolution: '-5' is not a whole number from 0 on"
+check "option out of range: the error names it" one_line_with "max_resolution must be a whole number that is not negative, not '-5'"
 echo '{"scene": ' >run/options.json
 run eval run
 check "truncated options.json: fails" status_is 1
@@ -89,7 +89,7 @@ run compare run/ other
 check "compare succeeds" status_is 0
 check "compare: a run with metrics" grep -qE '^run +300 +1800 +9\.5 +118 MiB +24\.32 +0\.8123$' stdout
 check "compare: a run without metrics shows what its log has" grep -qE '^other +200 +1500 +7\.2 +- +- +-$' stdout
-check "compare counts the damaged lines of a log" one_line_with "run/log.jsonl: lines left out because they are cut or damaged: 5"
+check "compare counts the damaged lines of a log" one_line_with "run/log.jsonl: 5 truncated or damaged lines were ignored"
 run compare run other --json -o compare.png
 check "compare --json succeeds" status_is 0
 check "compare --json has the numbers" says '"peak_memory_bytes": 123456789,'

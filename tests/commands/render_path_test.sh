@@ -52,6 +52,20 @@ mv moved scene
 run render run --camera fit/camera.json -o single.png
 check "a single image can be rendered from a run's folder" cmp single.png fit/result.png
 
+mkdir white
+cp run/model.ply white
+sed 's/"steps": 5/"steps": 5, "background": "1,1,1", "antialiased": true/' run/options.json >white/options.json
+run render white --camera fit/camera.json -o as_trained.png
+run render run/model.ply --camera fit/camera.json --background 1,1,1 --antialiased -o with_flags.png
+run render white --camera fit/camera.json --background 0,0,1 -o blue.png
+run render run/model.ply --camera fit/camera.json --background 0,0,1 --antialiased -o blue_with_flags.png
+check "a run is rendered with the options it was trained with" cmp as_trained.png with_flags.png
+check "those options change the image" [ "$(cmp -s as_trained.png single.png; echo $?)" = 1 ]
+check "flags override the options of the run" cmp blue.png blue_with_flags.png
+run render white --path orbit --frames 2 -o white_orbit
+run render run --path orbit --frames 2 --background 1,1,1 --antialiased -o flags_orbit
+check "the frames of a path use the options of the run" cmp white_orbit/0002.png flags_orbit/0002.png
+
 path=$work/fake
 run render run --path orbit --frames 3 --fps 24 -o "a %d folder"
 check "with ffmpeg it succeeds" status_is 0
@@ -77,7 +91,7 @@ path=$work/none
 run render run --path orbit -o flight.mp4
 check "an .mp4 without ffmpeg: the error says how to install it" fails_with "sudo apt install ffmpeg"
 run render run --path orbit -o orbit
-check "a folder with frames: refused" fails_with "orbit is already there"
+check "a folder with frames: refused" fails_with "orbit already exists"
 check "a folder with frames: stays as it was" [ "$(ls orbit | wc -l)" = 5 ]
 run render run --path orbit -o image.png
 check "an image file for a path: the error asks for a folder" fails_with "give a folder"

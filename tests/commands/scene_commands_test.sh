@@ -39,7 +39,7 @@ run check colmap --max-resolution huge
 check "invalid value: usage error" status_is 2
 run check colmap --alpha grey
 check "invalid --alpha: usage error" status_is 2
-check "invalid --alpha: the error lists the choices" one_line_with "--alpha: 'grey' is not weight, white or black"
+check "invalid --alpha: the error lists the choices" one_line_with "--alpha must be weight, white or black, not 'grey'"
 run check colmap --alpha white
 check "valid --alpha: succeeds" status_is 0
 run check colmap --max-resolution 32 --json

@@ -42,7 +42,7 @@ check "the log has COLMAP's output" grep -q 'Name: 3.png' scene/sfm/colmap.log
 "$stipple" check scene >stdout 2>stderr; status=$?
 check "stipple check accepts the scene" says "good"
 sfm "my photos"
-check "an existing scene is not overwritten" fails_with "scene/images is already there; give another folder"
+check "an existing scene is not overwritten" fails_with "scene/images already exists; give another folder"
 
 FAKE_NEWER=1 run "my photos" --gpu --camera-model FULL_OPENCV
 check "a newer COLMAP succeeds" status_is 0
@@ -63,20 +63,20 @@ check "each photo has a camera if a subfolder mixes sizes" called "--ImageReader
 for step in feature_extractor exhaustive_matcher mapper image_undistorter; do
   FAKE_FAIL=$step run "my photos"
   check "$step fails: the error gives the reason and the log" fails_with \
-    "(exit status 3): ERROR: the dog ate it; all that it printed is in scene/sfm/colmap.log"
+    "(exit status 3): ERROR: the dog ate it; its output is in scene/sfm/colmap.log"
   check "$step fails: leaves no scene" no_scene
 done
 check "image_undistorter fails: the error names the step" tells "colmap failed while undistorting photos"
 sfm "my photos"
 check "a second attempt succeeds" status_is 0
 FAKE_PLACED=0 run "my photos"
-check "no photo placed: fails" fails_with "COLMAP could place 0 of 5 photos; "
+check "no photo placed: fails" fails_with "COLMAP could place only 0 of 5 photos; "
 FAKE_PLACED=2 run "my photos"
-check "two photos placed: fails" fails_with "COLMAP could place 2 of 5 photos; "
+check "two photos placed: fails" fails_with "COLMAP could place only 2 of 5 photos; "
 check "two photos placed: leaves no scene" no_scene
 FAKE_PLACED=3 run "my photos"
 check "few photos placed: makes a scene" says "3 of 5 photos placed"
-check "few photos placed: warns with advice" tells "warning: COLMAP could place 3 of 5 photos; take more"
+check "few photos placed: warns with advice" tells "warning: COLMAP could place only 3 of 5 photos; take more"
 FAKE_FORGET=4.png run "my photos"
 check "photo missing after undistortion: the error names it" fails_with "4.png"
 check "photo missing after undistortion: leaves no scene" no_scene
@@ -99,12 +99,12 @@ check "interrupt: ends the child processes that ignore TERM" eventually is_gone
 unset FAKE_DEAF
 
 run nosuch
-check "missing folder: the error names it" fails_with "nosuch: there is no such file or folder"
+check "missing folder: the error names it" fails_with "nosuch: no such file or folder"
 run empty
-check "empty folder: the error names it" fails_with "empty: no photos (.jpg, .jpeg, .png) in it"
+check "empty folder: the error names it" fails_with "empty: there are no photos (.jpg, .jpeg, .png) in this folder"
 cp out/result.png empty/1.png
 run empty
-check "one photo: the error says how many are needed" fails_with "empty: only 1 of the 3 photos or more that it takes"
+check "one photo: the error says how many are needed" fails_with "empty: at least 3 photos are needed, but this folder has only 1"
 check "one photo: creates no folder" [ ! -e scene ]
 head -c 20 out/result.png >empty/2.png; cp out/result.png empty/3.png
 run empty

@@ -26,7 +26,7 @@ run train scene -o third --config whole/options.json
 check "--config repeats a run" same whole third
 run train scene -o whole --eval $options
 check "an existing run is not overwritten" status_is 1
-check "an existing run: the error names --resume and --overwrite" last_line_with "--resume to go on with it, or --overwrite to lose it"
+check "an existing run: the error names --resume and --overwrite" last_line_with "continue it with --resume, replace it with --overwrite"
 run info whole/model.ply
 check "the model can be read" status_is 0
 run eval whole
@@ -56,21 +56,21 @@ run train scene -o limited $endless --time-limit 0.05
 check "--time-limit stops the run" says "the time limit was reached"
 check "--time-limit saves a checkpoint" [ -s limited/checkpoint ]
 run train scene -o good $options --target-psnr 5
-check "--target-psnr stops the run" says "5 dB were reached at step"
+check "--target-psnr stops the run" says "the target of 5 dB was reached at step"
 
 run train scene -o x --stpes 5
 check "mistyped option: usage error" status_is 2
 run train scene -o x --steps many
 check "invalid value: usage error" status_is 2
-check "invalid value: the error names it" last_line_with "--steps: 'many' is not a whole number from 0 on"
+check "invalid value: the error names it" last_line_with "--steps must be a whole number that is not negative, not 'many'"
 run train scene -o x --sh-degree 4
 check "value out of range: the error gives the range" last_line_with "--sh-degree must be from 0 to 3"
 run train scene -o x --reset-every 3000
-check "opacity resets below the pruning threshold: refused" last_line_with "--reset-opacity must be more than --prune-opacity"
+check "opacity resets below the pruning threshold: refused" last_line_with "--reset-opacity must be greater than the opacity below which Gaussians are pruned"
 run train nowhere -o x
 check "missing scene: fails" status_is 1
 run train scene -o nothing --resume
-check "--resume without a run: the error says so" last_line_with "there is no run to resume"
+check "--resume without a run: the error says so" last_line_with "holds no run to resume"
 run train scene -o /proc/nowhere
 check "a folder that cannot be created: fails" status_is 1
 
@@ -78,7 +78,7 @@ start "$stipple" train scene -o stopped --eval $endless --checkpoint-every 50 --
 wait_until [ -e stopped/checkpoint ]
 stop_with INT
 check "Ctrl-C ends the run" status_is 1
-check "Ctrl-C: the error says how to resume" last_line_with "go on with --resume"
+check "Ctrl-C: the error says how to resume" last_line_with "continue it with --resume"
 end=$(($(steps_of stopped) + 50))
 run train scene -o stopped --resume --stop-at $end
 run train scene -o straight --eval $endless --stop-at $end
@@ -109,10 +109,10 @@ check "no checkpoint is written before the interval has passed" [ ! -e seldom/ch
 cp whole/checkpoint good_checkpoint
 head -c 1000 good_checkpoint >whole/checkpoint
 run train scene -o whole --resume --stop-at 500
-check "truncated checkpoint: the error says so" last_line_with "the checkpoint ends early"
+check "truncated checkpoint: the error says so" last_line_with "the checkpoint is truncated"
 echo "something else" >whole/checkpoint
 run train scene -o whole --resume --stop-at 500
-check "a file that is not a checkpoint: the error says so" last_line_with "this is no checkpoint of Stipple"
+check "a file that is not a checkpoint: the error says so" last_line_with "this file is not a Stipple checkpoint"
 { head -c 8 good_checkpoint; printf '\011\000\000\000'; tail -c +13 good_checkpoint; } >whole/checkpoint
 run train scene -o whole --resume --stop-at 500
 check "checkpoint of a newer version: the error gives the version" last_line_with "the checkpoint has version 9"

@@ -7,9 +7,10 @@
 namespace stipple {
 
 void add_backend_options(CLI::App& command, BackendChoice& choice) {
-  command.add_option("--backend", choice.backend, "cuda, cpu, or best: the first that works here")
+  command
+      .add_option("--backend", choice.backend, "cuda, cpu, or best: the fastest that works on this machine")
       ->capture_default_str();
-  command.add_option("--device", choice.device, "which of several GPUs, as stipple devices counts them")
+  command.add_option("--device", choice.device, "index of the GPU, as listed by \"stipple devices\"")
       ->check(whole_number(0, 1023))
       ->capture_default_str();
 }

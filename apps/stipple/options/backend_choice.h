@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// --backend and --device, for the commands that draw.
+// --backend and --device, for the commands that render.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>

@@ -19,7 +19,7 @@ PictureSize parse_size(const std::string& text) {
   if (!has_x || height.ec != std::errc() || height.ptr != end || !is_side(size.width_px) ||
       !is_side(size.height_px))
     throw Error(fmt::format(
-        "--size {}: give width x height in pixels, each from 16 to 16384, such as 640x480", text));
+        "--size must be WIDTHxHEIGHT in pixels, each from 16 to 16384, such as 640x480, not '{}'", text));
   return size;
 }
 

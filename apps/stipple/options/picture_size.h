@@ -8,7 +8,7 @@ struct PictureSize {
   int width_px = 0, height_px = 0;
 };
 
-// What --size takes: 640x480. Error when it is something else.
+// Parses the value of --size, such as "640x480". Throws Error if it is malformed or out of range.
 PictureSize parse_size(const std::string& text);
 
 }  // namespace stipple

@@ -10,9 +10,8 @@ namespace stipple {
 
 void add_run_flags(CLI::App& command, RunFlags& flags) {
   command
-      .add_option(
-          "--preset", flags.preset,
-          "number of steps, maximum number of Gaussians and strategy together: fast, balanced or best")
+      .add_option("--preset", flags.preset,
+                  "set strategy, number of steps and maximum number of Gaussians together")
       ->check(CLI::IsMember(preset_names()))
       ->group("Run");
   command

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The flags of the options of a run, and of those that say how a scene's photos are read.
+// Flags for the options of a run (add_run_flags), or only for those of its scene (add_scene_flags).
 #include <CLI/CLI.hpp>
 #include <string>
 

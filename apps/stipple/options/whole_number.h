@@ -5,7 +5,7 @@
 
 namespace stipple {
 
-// Accepts whole numbers from low to high; the error says so.
+// Accepts whole numbers from low to high, both included.
 CLI::Validator whole_number(std::int64_t low, std::int64_t high);
 
 }  // namespace stipple

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMinPlacedCount = 3;
-constexpr double kFewPlaced = 0.8;  // of the photos; fewer deserve a word of advice
+constexpr double kFewPlaced = 0.8;  // share of the photos; a smaller one causes a warning
 
 class ColmapRun {
  public:
@@ -37,8 +37,8 @@ class ColmapRun {
   }
 
  private:
-  Step step(std::string what, std::vector<std::string> arguments) const {
-    return {std::move(what), program_, std::move(arguments), static_cast<int>(photos_.names.size())};
+  Step step(std::string activity, std::vector<std::string> arguments) const {
+    return {std::move(activity), program_, std::move(arguments), static_cast<int>(photos_.names.size())};
   }
 
   std::string help(const std::string& command) const {
@@ -47,7 +47,7 @@ class ColmapRun {
     return text;
   }
 
-  // Since version 3.12 other features than SIFT's have the option too, and it has another name.
+  // The option was renamed in version 3.12, which supports features other than SIFT.
   std::string gpu_option(const std::string& command, const std::string& task) const {
     const std::string newer = "--Feature" + task + ".use_gpu";
     return help(command).find(newer) != std::string::npos ? newer : "--Sift" + task + ".use_gpu";
@@ -65,7 +65,7 @@ class ColmapRun {
     return "--ImageReader.single_camera_per_image";
   }
 
-  // COLMAP would stumble over other files in the folder.
+  // Without the list, COLMAP would fail on other files in the folder.
   fs::path write_list() const {
     const fs::path path = work_ / "photos.txt";
     OutputFile file(path);
@@ -87,22 +87,22 @@ class ColmapRun {
     std::vector<std::string> arguments = {command, "--database_path", database(),
                                           gpu_option(command, "Matching"), options_.use_gpu ? "1" : "0"};
     if (!options_.is_sequence) {
-      // The default, 50 photos a block, would leave small sets without progress; smaller ones than 10 would
-      // leave cores without work.
+      // With the default of 50 photos per block, small sets would show no progress. Blocks of fewer than 10
+      // photos would not keep all cores busy.
       const std::size_t size = std::clamp<std::size_t>(photos_.names.size() / 5, 10, 50);
       arguments.insert(arguments.end(), {"--ExhaustiveMatching.block_size", std::to_string(size)});
     }
     runner_.require(step("matching photos", arguments));
   }
 
-  // The mapper makes a model of each set of photos that hang together; the largest is the scene.
+  // The mapper makes a model of each connected set of photos; the largest becomes the scene.
   fs::path place() {
     const fs::path folder = work_ / "sparse";
     fs::create_directory(folder);
     const Step mapper = step("placing photos", {"mapper", "--database_path", database(), "--image_path",
                                                 photos_.path, "--output_path", folder});
     const StepEnd end = runner_.run(mapper);
-    // That it failed to create a sparse model is no breakdown: it has done all it could.
+    // A mapper that found no sparse model has not failed; check_placed() reports it.
     const bool found_nothing = end.message.find("sparse model") != std::string::npos;
     if (end.status != 0 && !found_nothing) runner_.fail(mapper, end);
     const std::vector<fs::path> models = find_colmap_models(work_);
@@ -114,18 +114,18 @@ class ColmapRun {
   }
 
   void check_placed(std::size_t count) const {
-    const std::string told =
-        fmt::format("COLMAP could place {} of {} photos; {}", count, photos_.names.size(), advice());
-    if (count < kMinPlacedCount) throw Error(told);
+    const std::string message =
+        fmt::format("COLMAP could place only {} of {} photos; {}", count, photos_.names.size(), advice());
+    if (count < kMinPlacedCount) throw Error(message);
     if (static_cast<double>(count) < kFewPlaced * static_cast<double>(photos_.names.size()))
-      print_warning(told);
+      print_warning(message);
   }
 
   std::string advice() const {
     return options_.is_sequence
-               ? "use more photos or frames, so that neighbours show much of the same"
-               : "take more, so that neighbours show much of the same; photos in the order of a walk may do "
-                 "better with --sequential";
+               ? "use more photos or frames, so that neighbours overlap more"
+               : "take more, so that neighbours overlap more; for photos that were taken along a walk, try "
+                 "--sequential";
   }
 
   fs::path undistort(const fs::path& model) {
@@ -139,7 +139,7 @@ class ColmapRun {
     return folder;
   }
 
-  // From where COLMAP writes it to where everybody looks for it.
+  // COLMAP writes the undistorted model to sparse/, but other programs look for it in sparse/0/.
   static void move_model(const fs::path& sparse) {
     std::vector<fs::path> files;
     for (const fs::directory_entry& entry : fs::directory_iterator(sparse))
@@ -164,7 +164,7 @@ fs::path find_colmap() {
   if (program.empty())
     throw Error(
         "COLMAP is not installed; install it (Debian, Ubuntu: sudo apt install colmap; macOS: brew install "
-        "colmap) and start again");
+        "colmap) and try again");
   return program;
 }
 

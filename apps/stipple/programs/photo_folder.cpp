@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMinPhotoCount = 3;
 
 bool is_photo(const fs::directory_entry& entry) {
-  const bool is_hidden = entry.path().filename().string().starts_with('.');  // ._1.jpg is no photo
+  // Hidden files such as ._1.jpg, which macOS writes, are not photos.
+  const bool is_hidden = entry.path().filename().string().starts_with('.');
   return !is_hidden && has_extension(entry.path(), {".jpg", ".jpeg", ".png"}) && entry.is_regular_file();
 }
 
@@ -33,7 +34,7 @@ std::vector<fs::path> names_in(const fs::path& folder) try {
   std::sort(names.begin(), names.end());
   return names;
 } catch (const fs::filesystem_error& error) {
-  throw Error(fmt::format("{} cannot be read: {}", folder.string(), error.code().message()));
+  throw Error(fmt::format("cannot read {}: {}", folder.string(), error.code().message()));
 }
 
 }  // namespace
@@ -47,11 +48,13 @@ bool has_extension(const fs::path& path, std::initializer_list<const char*> exte
 PhotoFolder find_photos(const fs::path& folder) {
   PhotoFolder photos{folder, names_in(folder)};
   if (photos.names.empty())
-    throw Error(fmt::format("{}: no photos (.jpg, .jpeg, .png) in it; convert those of other types first",
-                            folder.string()));
+    throw Error(fmt::format(
+        "{}: there are no photos (.jpg, .jpeg, .png) in this folder; convert photos of other types first",
+        folder.string()));
   if (photos.names.size() < kMinPhotoCount)
-    throw Error(fmt::format("{}: only {} of the {} photos or more that it takes; a few dozen do well",
-                            folder.string(), photos.names.size(), kMinPhotoCount));
+    throw Error(
+        fmt::format("{}: at least {} photos are needed, but this folder has only {}; a few dozen work well",
+                    folder.string(), kMinPhotoCount, photos.names.size()));
   return photos;
 }
 

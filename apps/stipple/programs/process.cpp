@@ -28,14 +28,14 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience(3);  // between asking to end and making it
-constexpr int kTick_ms = 100;                 // how long an interrupt may go unseen
+constexpr std::chrono::seconds kPatience(3);  // between SIGTERM and SIGKILL
+constexpr int kTick_ms = 100;                 // maximum time until an interrupt is noticed
 
-// Both ends are closed on exec: only what is put in their place on purpose is seen by the program.
+// Both ends are closed on exec, so that the program inherits only the copies that are made for it.
 class Pipe {
  public:
   Pipe() {
-    if (pipe(ends_) != 0) throw Error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+    if (pipe(ends_) != 0) throw Error(fmt::format("cannot create a pipe: {}", std::strerror(errno)));
     for (int end : ends_) fcntl(end, F_SETFD, FD_CLOEXEC);
   }
   ~Pipe() {
@@ -56,8 +56,8 @@ class Pipe {
   int ends_[2] = {-1, -1};
 };
 
-// What a program starts with: the pipe for what it prints, and a process group of its own, so that programs
-// that it starts can be ended with it.
+// Connects a program's output to the pipe, and puts it into its own process group, so that its child
+// processes can be ended with it.
 class SpawnSettings {
  public:
   explicit SpawnSettings(int output) {
@@ -91,10 +91,10 @@ class Child {
     const int error =
         posix_spawn(&id_, name.c_str(), &settings.files, &settings.attributes, words.data(), environ);
     if (error != 0) throw Error(fmt::format("cannot start {}: {}", name, std::strerror(error)));
-    pipe_.close_writer();  // or the pipe would never end
+    pipe_.close_writer();  // otherwise reading would never reach the end
   }
 
-  // What was printed since the last call, for a while perhaps nothing; none at the end.
+  // The output since the last call, empty if there is none yet; nothing at the end of the output.
   std::optional<std::string_view> read_some() {
     end_if_interrupted();
     pollfd ready = {pipe_.reader(), POLLIN, 0};
@@ -131,8 +131,8 @@ class Child {
   char buffer_[4096];
 };
 
-// Takes the whole lines off the front of `text`. A carriage return, which redraws a line on a terminal, ends
-// one too.
+// Removes the complete lines from the front of `text`. A carriage return, with which programs redraw a line
+// on a terminal, also ends a line.
 void take_lines(std::string& text, const std::function<void(const std::string&)>& on_line) {
   for (std::size_t end; (end = text.find_first_of("\r\n")) != std::string::npos; text.erase(0, end + 1))
     on_line(text.substr(0, end));

@@ -7,13 +7,12 @@
 
 namespace stipple {
 
-// The program of this name in PATH; empty when there is none.
+// The program of this name in PATH; empty if there is none.
 std::filesystem::path find_program(const std::string& name);
 
-// Runs a program, by its path, with these arguments as they are: no shell sees them. What it prints on stdout
-// and stderr goes to `on_line`, line by line; from stdin it gets nothing. Returns its exit status or, when a
-// signal ended it, 128 + that signal, as shells do. After an interrupt (terminal/interrupt.h) the program,
-// with all that it started, is asked to end, then made to.
+// Runs a program without a shell. Its stdout and stderr go to `on_line`, line by line; its stdin is empty.
+// Returns its exit status or, if a signal ended it, 128 + the signal, as shells do. After an interrupt
+// (terminal/interrupt.h), the program and its child processes get SIGTERM and, if they do not end, SIGKILL.
 int run_program(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                 const std::function<void(const std::string&)>& on_line);
 

@@ -8,7 +8,7 @@ namespace stipple {
 
 namespace {
 
-// "[3/50]" counts photos, "[2/4, 1/4]" rows and columns of blocks, row by row.
+// "[3/50]" counts photos. "[2/4, 1/4]" is the row and the column of a block; rows are processed in order.
 std::optional<StepCount> count_in_brackets(const char* text) {
   int row = 0, rows = 0, column = 0, columns = 0;
   const int found = std::sscanf(text, "[%d/%d, %d/%d]", &row, &rows, &column, &columns);
@@ -24,7 +24,7 @@ std::optional<StepCount> count_in_parentheses(const std::string& text) {
   return StepCount{std::atoi(text.c_str() + digits), 0};
 }
 
-bool starts_with_place(const std::string& line) {
+bool has_prefix(const std::string& line) {
   return line.size() > 5 && std::string("IWEF").find(line[0]) != std::string::npos &&
          std::isdigit(static_cast<unsigned char>(line[1])) && line.find("] ") != std::string::npos;
 }
@@ -32,9 +32,9 @@ bool starts_with_place(const std::string& line) {
 }  // namespace
 
 std::optional<StepCount> step_count(const std::string& line) {
-  for (const char* what : {"Processed file [", "Matching block [", "Processing block [", "Matching image [",
-                           "Processing image [", "Undistorting image ["})
-    if (const std::size_t at = line.find(what); at != std::string::npos)
+  for (const char* start : {"Processed file [", "Matching block [", "Processing block [", "Matching image [",
+                            "Processing image [", "Undistorting image ["})
+    if (const std::size_t at = line.find(start); at != std::string::npos)
       return count_in_brackets(line.c_str() + line.find('[', at));
   if (const std::size_t at = line.find("Registering image #"); at != std::string::npos)
     return count_in_parentheses(line.substr(at));
@@ -42,7 +42,7 @@ std::optional<StepCount> step_count(const std::string& line) {
 }
 
 std::string message_of(const std::string& line) {
-  std::string text = starts_with_place(line) ? line.substr(line.find("] ") + 2) : line;
+  std::string text = has_prefix(line) ? line.substr(line.find("] ") + 2) : line;
   text.erase(0, text.find_first_not_of(" \t"));
   text.erase(text.find_last_not_of(" \t") + 1);
   if (text.find_first_not_of("=-") == std::string::npos) return "";

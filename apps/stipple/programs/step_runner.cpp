@@ -26,11 +26,11 @@ class StepProgress {
   void read(const std::string& line) {
     const auto count = step_count(line);
     if (!count) return;
-    // Pairs of blocks are told in photos too, so that all steps read alike.
+    // Blocks are converted to photos, so that all steps show the same unit.
     const int done = count->total > 0
                          ? static_cast<int>(std::int64_t{photo_count_} * count->done / count->total)
                          : count->done;
-    done_ = std::clamp(done, done_, photo_count_);  // the mapper counts anew for every model
+    done_ = std::clamp(done, done_, photo_count_);  // the mapper starts again from 0 for every model
     progress_.update(done_, "photos");
   }
 
@@ -44,7 +44,7 @@ class StepProgress {
 };
 
 std::string how_it_ended(int status) {
-  if (status == 128 + SIGKILL) return "it was killed, most likely because memory ran out";
+  if (status == 128 + SIGKILL) return "killed, most likely because memory ran out";
   if (status > 128) return fmt::format("signal {}", status - 128);
   return fmt::format("exit status {}", status);
 }
@@ -52,7 +52,7 @@ std::string how_it_ended(int status) {
 }  // namespace
 
 StepRunner::StepRunner(std::filesystem::path log) : path_(std::move(log)), log_(path_) {
-  if (!log_) throw Error(fmt::format("{} cannot be written", path_.string()));
+  if (!log_) throw Error(fmt::format("cannot write {}", path_.string()));
 }
 
 StepEnd StepRunner::run(const Step& step) {
@@ -62,7 +62,7 @@ StepEnd StepRunner::run(const Step& step) {
   StepProgress progress(step);
   StepEnd end;
   end.status = run_program(step.program, step.arguments, [&](const std::string& line) {
-    log_ << line << std::endl;  // so that it can be followed
+    log_ << line << std::endl;  // flushed, so that the log can be followed
     progress.read(line);
     if (std::string message = message_of(line); !message.empty()) end.message = std::move(message);
   });
@@ -77,7 +77,7 @@ void StepRunner::require(const Step& step) {
 }
 
 void StepRunner::fail(const Step& step, const StepEnd& end) const {
-  throw Error(fmt::format("{} failed while {} ({}){}{}; all that it printed is in {}",
+  throw Error(fmt::format("{} failed while {} ({}){}{}; its output is in {}",
                           step.program.filename().string(), step.what, how_it_ended(end.status),
                           end.message.empty() ? "" : ": ", end.message, path_.string()));
 }

@@ -7,26 +7,26 @@
 
 namespace stipple {
 
-// A program that runs for minutes.
+// A call of a program that may run for minutes.
 struct Step {
-  std::string what;  // "finding features"
+  std::string what;  // for messages: "finding features"
   std::filesystem::path program;
   std::vector<std::string> arguments;
-  int photo_count = 0;  // how many it works on; 0: nobody knows, and there is no progress to tell
+  int photo_count = 0;  // that it works on; 0 if unknown, then no progress is shown
 };
 
 struct StepEnd {
-  int status = 0;       // as run_program() has it
-  std::string message;  // the last line that explains anything
+  int status = 0;       // from run_program()
+  std::string message;  // the last line of its output that explains anything
 };
 
-// Runs steps with their progress on stderr, and all that they print in a log.
+// Runs steps, shows their progress on stderr and writes their output to a log.
 class StepRunner {
  public:
   explicit StepRunner(std::filesystem::path log);
 
-  StepEnd run(const Step& step);   // Error when interrupted
-  void require(const Step& step);  // Error unless it succeeds
+  StepEnd run(const Step& step);   // throws Error if interrupted
+  void require(const Step& step);  // throws Error unless it succeeds
   [[noreturn]] void fail(const Step& step, const StepEnd& end) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <fmt/format.h>
-#include <stdlib.h>  // mkdtemp is POSIX's
+#include <stdlib.h>  // mkdtemp() is POSIX, not ISO C
 
 #include <cerrno>
 #include <cstring>
@@ -12,17 +12,17 @@
 
 namespace stipple {
 
-// A folder for what a file is made of, beside it and so on the same disk; gone with all in it when this is.
+// A temporary folder beside a file, and so on the same disk. The destructor removes it with its contents.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::filesystem::path& beside) {
     std::string name = beside.string() + ".XXXXXX";
     if (!mkdtemp(name.data()))
-      throw Error(fmt::format("cannot make a folder beside {}: {}", beside.string(), std::strerror(errno)));
+      throw Error(fmt::format("cannot create a folder beside {}: {}", beside.string(), std::strerror(errno)));
     path_ = name;
   }
   ~TemporaryFolder() {
-    std::error_code error;  // what is left is only untidy
+    std::error_code error;  // ignored: remaining files do no harm
     std::filesystem::remove_all(path_, error);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;

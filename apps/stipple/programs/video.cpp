@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ffmpeg reads % in names as the place of a number.
+// ffmpeg replaces % in names with a number, unless it is doubled.
 std::string frame_pattern(const fs::path& frames) {
   std::string folder;
   for (const char c : frames.string()) folder += c == '%' ? "%%" : std::string(1, c);
@@ -40,7 +40,7 @@ fs::path find_ffmpeg() { return find_program("ffmpeg"); }
 void encode_video(const fs::path& ffmpeg, const fs::path& frames, double frames_per_second,
                   const fs::path& video) {
   std::vector<std::string> all = {"-nostdin", "-hide_banner", "-loglevel", "error", "-y"};
-  // Absolute, so that no name is taken for an option or a protocol.
+  // With absolute paths, no name is mistaken for an option or a protocol.
   for (std::string& a : arguments(fs::absolute(frames), frames_per_second, fs::absolute(video)))
     all.push_back(std::move(a));
   std::string message;
@@ -50,8 +50,8 @@ void encode_video(const fs::path& ffmpeg, const fs::path& frames, double frames_
   if (status == 0 && !interrupted()) return;
   std::error_code error;
   fs::remove(video, error);
-  if (interrupted()) throw Error("interrupted while ffmpeg made the video; there is none");
-  throw Error(fmt::format("ffmpeg could not make the video (exit status {}){}{}", status,
+  if (interrupted()) throw Error("interrupted while ffmpeg made the video; no video was written");
+  throw Error(fmt::format("ffmpeg failed to make the video (exit status {}){}{}", status,
                           message.empty() ? "" : ": ", message));
 }
 

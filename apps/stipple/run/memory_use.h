@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Host memory of this process.
+// Resident host memory of this process.
 #include <cstddef>
 
 namespace stipple {
 
 std::size_t peak_memory_bytes();
-std::size_t memory_bytes();  // now
+std::size_t memory_bytes();  // at present
 
 }  // namespace stipple

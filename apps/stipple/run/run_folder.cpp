@@ -26,7 +26,7 @@ std::string read_text(const fs::path& path) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Null when the text is anything but one whole object.
+// Null unless the text is exactly one JSON object.
 json parse_object(std::string_view text) {
   json parsed = json::parse(text.begin(), text.end(), nullptr, false);
   return parsed.is_object() ? parsed : json();
@@ -35,11 +35,12 @@ json parse_object(std::string_view text) {
 json load_object(const fs::path& path) {
   json object = parse_object(read_text(path));
   if (object.is_null())
-    throw Error(fmt::format("{}: it is not a whole JSON object; train again to replace it", path.string()));
+    throw Error(
+        fmt::format("{}: the file is truncated or malformed; train again to replace it", path.string()));
   return object;
 }
 
-// A value of the wrong type is as good as none: the file may be from another version.
+// A value of the wrong type counts as missing, since the file may be from another version.
 template <class T>
 T value_or(const json& object, const char* field, T otherwise) {
   const auto found = object.find(field);
@@ -53,7 +54,7 @@ T value_or(const json& object, const char* field, T otherwise) {
 
 json object_in(const json& object, const char* field) { return value_or(object, field, json::object()); }
 
-// A number of things; what could be none is unknown, so that it may be turned into an integer.
+// Values that cannot be a count become kUnknown, so that all others can be converted to an integer.
 double count_in(const json& object, const char* field) {
   const double value = value_or(object, field, kUnknown);
   return 0 <= value && value < 1e15 ? value : kUnknown;
@@ -73,21 +74,23 @@ RunPoint point_of(const json& object) {
 
 void check_run_folder(const fs::path& folder) {
   if (!fs::is_directory(folder))
-    throw Error(fmt::format("{}: no such folder; give one that stipple train has written", folder.string()));
+    throw Error(
+        fmt::format("{}: no such folder; name the folder of a run of stipple train", folder.string()));
 }
 
 RunRecord load_run_record(const fs::path& folder) {
   const fs::path file = folder / "options.json";
   const json object = load_object(file);
   const json train = object_in(object, "train");
-  RunRecord options;
-  options.scene = value_or(object, "scene", std::string());
-  if (options.scene.empty())
-    throw Error(fmt::format("{}: it names no scene; stipple train did not write it", file.string()));
-  scene_options_from_json(object_in(object, "scene_options"), file.string(), options.scene_options);
-  render_options_from_json(train, file.string(), options.render);
-  options.held_out_tests = value_or(train, "eval", false);
-  return options;
+  RunRecord record;
+  record.scene = value_or(object, "scene", std::string());
+  if (record.scene.empty())
+    throw Error(fmt::format("{}: the file does not name a scene; it was not written by stipple train",
+                            file.string()));
+  scene_options_from_json(object_in(object, "scene_options"), file.string(), record.scene_options);
+  render_options_from_json(train, file.string(), record.render);
+  record.held_out_tests = value_or(train, "eval", false);
+  return record;
 }
 
 RunLog load_run_log(const fs::path& folder) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a training run leaves in its folder, as other commands read it back (docs/formats.md).
+// Reads the files that a training run writes into its folder (docs/formats.md).
 #include <filesystem>
 #include <limits>
 #include <vector>
@@ -15,33 +15,33 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 struct RunRecord {  // options.json
   std::filesystem::path scene;
   SceneOptions scene_options;
-  RenderOptions render;         // the model is to be rendered so
-  bool held_out_tests = false;  // it was trained without the test views
+  RenderOptions render;         // as the model was trained
+  bool held_out_tests = false;  // the run was trained without the test views
 };
 
-// How far a run was at one time; kUnknown where the file does not say.
+// The state of a run at some step. Values that the file does not have are kUnknown.
 struct RunPoint {
   double step = kUnknown, seconds = kUnknown, gaussians = kUnknown;
-  double psnr = kUnknown, ssim = kUnknown;  // of training views in a log, of test views in an evaluation
+  double psnr = kUnknown, ssim = kUnknown;  // in a log of training views, in an evaluation of test views
 };
 
 struct RunLog {  // log.jsonl
   std::vector<RunPoint> points;
-  std::size_t bad_line_count = 0;  // left out: cut, damaged, or without a step
+  std::size_t bad_line_count = 0;  // ignored lines: truncated, malformed, or without a step
 };
 
 struct RunMetrics {  // metrics.json
-  RunPoint end;      // without scores
+  RunPoint end;      // has no scores
   double peak_memory_bytes = kUnknown;
   std::vector<RunPoint> evaluations;  // in step order
 };
 
-// Throws Error unless there is such a folder.
+// Throws Error if the folder does not exist.
 void check_run_folder(const std::filesystem::path& folder);
 
 RunRecord load_run_record(const std::filesystem::path& folder);
 
-// Empty where the file is not there: a run that was interrupted has no metrics, and may have no log.
+// Empty if the file does not exist: a run that was killed early has no metrics, and perhaps no log.
 RunLog load_run_log(const std::filesystem::path& folder);
 RunMetrics load_run_metrics(const std::filesystem::path& folder);
 

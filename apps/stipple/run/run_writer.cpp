@@ -21,7 +21,7 @@ using nlohmann::ordered_json;
 
 void save(const fs::path& path, const ordered_json& content) {
   OutputFile file(path);
-  // Names may hold bytes that are no UTF-8.
+  // Names may contain bytes that are not valid UTF-8.
   file.write(content.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
   file.commit();
 }
@@ -38,15 +38,14 @@ ordered_json number_or_null(double value) {
 
 }  // namespace
 
-void RunWriter::save_options(const RunOptions& settings, const fs::path& scene,
-                             const Backend& backend) const {
+void RunWriter::save_options(const RunOptions& options, const fs::path& scene, const Backend& backend) const {
   ordered_json out;
   out["version"] = STIPPLE_VERSION;
   out["backend"] = std::string(backend.name());
   out["machine"] = fmt::format("{}; {}", machine(), backend.description());
   out["scene"] = fs::absolute(scene).lexically_normal().string();
-  out["scene_options"] = scene_options_to_json(settings.scene);
-  out["train"] = run_options_to_json(settings);
+  out["scene_options"] = scene_options_to_json(options.scene);
+  out["train"] = run_options_to_json(options);
   save(folder_ / "options.json", out);
 }
 

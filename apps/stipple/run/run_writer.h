@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The files of a training run, as it goes: options.json, log.jsonl, metrics.json (docs/formats.md).
+// Writes the files of a training run while it trains: options.json, log.jsonl, metrics.json
+// (docs/formats.md).
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -15,20 +16,20 @@ class RunWriter {
  public:
   explicit RunWriter(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  void save_options(const RunOptions& settings, const std::filesystem::path& scene,
+  void save_options(const RunOptions& options, const std::filesystem::path& scene,
                     const Backend& backend) const;
 
-  // Goes on with the log and the evaluations of an earlier part of the run, up to and including this step.
+  // Continues the log and the evaluations of a resumed run; entries after this step are removed.
   void resume_at(int step);
 
-  // Sums up a step; every kLogEvery of them make a line.
+  // Every kLogEvery steps, a line with their means is written to the log.
   void add(const StepReport& report, double seconds);
-  void write_line();  // of the steps since the last
+  void write_line();  // with the means since the last line
 
   void add(const Evaluation& evaluation, int step, std::size_t gaussian_count);
   void save_metrics(int step, std::size_t gaussian_count, const Backend& backend) const;
 
-  double seconds() const { return seconds_; }  // of training, in all parts of the run
+  double seconds() const { return seconds_; }  // of training, including earlier parts of a resumed run
 
  private:
   static constexpr int kLogEvery = 100;
@@ -38,8 +39,8 @@ class RunWriter {
   nlohmann::ordered_json evaluations_ = nlohmann::ordered_json::array();
   double seconds_ = 0;
 
-  int summed_ = 0;  // steps since the last line
-  double loss_ = 0, psnr_ = 0;
+  int summed_ = 0;              // steps since the last line, without skipped ones
+  double loss_ = 0, psnr_ = 0;  // their sums
   StageTimes ms_{};
   StepReport last_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Values as people read them.
+// Numbers formatted for reading.
 #include <cstddef>
 #include <string>
 
@@ -10,7 +10,7 @@ std::string format_bytes(std::size_t bytes);  // 72 MiB
 
 std::string format_duration(double seconds);  // 4.2 s, 1:05, 2:03:04
 
-// A number for people: "-" when it is not known.
+// "-" if the value is unknown (NaN).
 std::string format_number(double value, int digits);
 
 }  // namespace stipple

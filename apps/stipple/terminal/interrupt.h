@@ -3,8 +3,8 @@
 
 namespace stipple {
 
-// From here on Ctrl-C and SIGTERM no longer end the program at once: they ask it to stop and save. A second
-// one does end it.
+// After this call, the first Ctrl-C or SIGTERM does not end the program but makes interrupted() true, so that
+// it can stop and save. A second signal of the same kind ends it.
 void catch_interrupts();
 bool interrupted();
 

@@ -11,10 +11,10 @@ namespace stipple {
 void print_error(const std::string& message);    // "stipple: <message>"
 void print_warning(const std::string& message);  // "warning: <message>"
 
-// The error's message with options spelled as flags, and the flags that can avoid it.
+// The error's message with options spelled as flags, followed by the flags that can avoid the error.
 std::string describe(const Error& error);
 
-// "the advice; see --images", or the advice alone if no option helps.
+// "<advice> See --images.", or the advice alone if no option helps.
 std::string advice_of(const SceneProblem& problem);
 
 }  // namespace stipple

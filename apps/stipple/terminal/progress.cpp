@@ -46,7 +46,7 @@ void Progress::update(int done, const std::string& note) {
 }
 
 void Progress::finish(int done, const std::string& note) {
-  draw(done, note, format_duration(seconds()));  // also of a task that ended early
+  draw(done, note, format_duration(seconds()));  // the task may have ended early
   if (line_is_open_) fmt::print(stderr, "\n");
   line_is_open_ = false;
 }

@@ -5,8 +5,8 @@
 
 namespace stipple {
 
-// A line about a long task on stderr: redrawn in place on a terminal, a plain line every few seconds
-// elsewhere.
+// The progress of a long task on stderr: one line that is redrawn on a terminal, or else a new line every few
+// seconds.
 class Progress {
  public:
   explicit Progress(int total, int done_before = 0);
@@ -14,13 +14,13 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Whether it is time to say something again: what there is to say need not be put together before.
+  // Whether update() would show anything. Ask first if the note is expensive to make.
   bool is_due() const;
-  // `note` says how it goes, such as "loss 0.0123  PSNR 31.2 dB". Shown only when it is due.
+  // Shows the progress if that is due, with a note such as "loss 0.0123  PSNR 31.2 dB".
   void update(int done, const std::string& note);
-  void finish(int done, const std::string& note);  // the last line stays
+  void finish(int done, const std::string& note);  // always shown, and stays
   double seconds() const;                          // since the start
-  double rate(int done) const;                     // a second, since the start
+  double rate(int done) const;                     // per second, since the start
 
  private:
   std::string time_left(int done) const;

@@ -5,7 +5,7 @@
 
 namespace stipple {
 
-// Prints rows of cells in columns: the first to the left, numbers to the right.
+// Prints rows of cells as a table on stdout. The first column is aligned left, the others right.
 void print_table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace stipple

@@ -31,7 +31,8 @@ class Evaluation(NamedTuple):
 
 
 class Trainer:
-    """Trains a model exactly as `stipple train` does: the same seed gives the same bits.
+    """Trains a model exactly as `stipple train` does. The same seed gives the same bits on the CPU, and on a GPU with
+    deterministic=True.
 
     Options are the command's flags with _ for -, such as steps=7000, strategy="mcmc", eval=True, backend="cpu". Flags
     that end or save a run are not accepted: use a callback or save(). The options of load_scene are accepted only if
@@ -106,5 +107,6 @@ class Trainer:
         self._inner.save(path)
 
     def restore(self, path: Path) -> None:
-        """Restores a checkpoint of the same scene and options. Training then continues with the same bits."""
+        """Restores a checkpoint of the same scene and options. Training then continues as if it had never stopped (to
+        the same bits, where runs are deterministic)."""
         self._inner.restore(path)

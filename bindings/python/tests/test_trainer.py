@@ -39,6 +39,20 @@ def test_load_scene_adds_random_points_if_there_are_none(scene, tmp_path):
     path.write_text(json.dumps(described))
     found = stipple.load_scene(tmp_path / "scene", random_points=500)
     assert found.has_random_points and len(found.points.position) == 500 and not scene.has_random_points
+    seeded = stipple.load_scene(tmp_path / "scene", random_points=500, seed=7)
+    assert not np.array_equal(seeded.points.position, found.points.position)
+    of_trainer = stipple.Trainer(tmp_path / "scene", random_points=500, seed=7, steps=3, backend="cpu").scene
+    assert np.array_equal(of_trainer.points.position, seeded.points.position)
+
+
+def test_photos_over_white_are_trained_over_white(scene):
+    def first_loss(of, **options):
+        return stipple.Trainer(of, steps=3, backend="cpu", **options).step().loss
+
+    white = first_loss(scene.path, alpha="white")
+    assert white == first_loss(scene.path, alpha="white", background=(1, 1, 1))
+    assert white != first_loss(scene.path)
+    assert white == first_loss(stipple.load_scene(scene.path, alpha="white"))  # of a scene that is already loaded
 
 
 def test_options_are_those_of_the_command(scene):

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# wheel_test.sh PYTHON SOURCE checks that `pip wheel` makes a wheel that works without the sources. It is built without
-# optimisation, for one vector width and without CUDA, since only the packaging is tested. Exits with 77 if Python packages
-# are missing.
+# wheel_test.sh PYTHON SOURCE BUILD checks that `pip wheel` makes a wheel that works without the sources. The module is
+# that of an existing build, since only the packaging is tested; that CMake can configure the build that `pip` would start
+# is checked without compiling. Exits with 77 if Python packages are missing.
 set -euo pipefail
-python=$1 source=$2
+python=$1 source=$2 build=$3
 for package in pip setuptools wheel numpy; do
   "$python" -c "import $package" 2>/dev/null || { echo "skipped: $python has no $package; ./setup --test installs it"; exit 77; }
 done
@@ -13,9 +13,10 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/source"
 (cd "$source" && cp -r CMakeLists.txt README.md LICENSE pyproject.toml setup.py cmake src bindings "$folder/source")
 cd "$folder"
-STIPPLE_CMAKE_ARGS="-DSTIPPLE_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
-  -DCMAKE_CXX_FLAGS=-DHWY_COMPILE_ONLY_STATIC" \
-  "$python" -m pip wheel --no-build-isolation --no-deps --quiet -w "$folder" ./source
+cmake -S source -B configured -G Ninja -DPython_EXECUTABLE="$python" -DSTIPPLE_PYTHON=ON -DSTIPPLE_APPS=OFF \
+  -DSTIPPLE_EXAMPLES=OFF -DSTIPPLE_TESTS=OFF -DSTIPPLE_CUDA=OFF >configure.log || { cat configure.log; exit 1; }
+ninja -C configured -n stipple_python >/dev/null
+STIPPLE_BUILD_DIR=$build "$python" -m pip wheel --no-build-isolation --no-deps --quiet -w "$folder" ./source
 "$python" -m pip install --quiet --no-deps --target "$folder/site" "$folder"/stipple-*.whl
 PYTHONPATH=$folder/site "$python" - "$folder" <<'PYTHON'
 import sys

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // A pass: the state of a view being rendered, from the projection to the gradients of the splats. Several
 // passes can exist at once on one backend: the trainer's, a viewer's, an evaluation's. The structs hold what

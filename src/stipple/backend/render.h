@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // Rendering to images on the host, for programs that only render and for inspecting a model in training.
 #include "stipple/backend/backend.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // A training step: the state it changes, its options and its inputs.
 #include <functional>

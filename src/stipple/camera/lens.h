@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // How a camera maps directions to pixels: focal lengths, principal point and distortion, in double. With
 // u = x / z and v = y / z in the camera's frame, r^2 = u^2 + v^2 and theta the angle from the optical axis,

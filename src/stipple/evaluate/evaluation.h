@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // Scores of a model: how closely its renders match photographs.
 #include <cstddef>

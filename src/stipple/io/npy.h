@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // Images as NumPy .npy arrays, which keep every bit of every value: for comparisons and for depth maps.
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html

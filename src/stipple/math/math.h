@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // The maths of the renderer. It is written once, in the common subset of C++ and GLSL (math/*.glsl), and
 // instantiated here for any scalar: float for the backends, double and Dual for gradient checks.

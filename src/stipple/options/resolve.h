@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From what a user gave to the options of a run: the same for the command and for Python.
+// Turns what a user gave into the options of a run, in the same way for the command and for Python.
 #include <map>
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace stipple {
 
-using OptionTexts = std::map<std::string, std::string>;  // value as text, by the option's name
+using OptionTexts = std::map<std::string, std::string>;  // option's name to its value as text
 
 struct GivenOptions {
   OptionTexts given;
@@ -17,15 +17,15 @@ struct GivenOptions {
   OptionTexts earlier;  // the options of an earlier run, which take precedence over the preset; may be empty
 };
 
-// The names that GivenOptions::preset may have.
+// The valid values of GivenOptions::preset.
 std::vector<std::string> preset_names();
 
-// In order of increasing precedence: the defaults of the strategy, the preset, the earlier run, what is
-// given. Throws UnknownOption for a
-// given option that does not exist, and OptionError for one whose value makes no sense.
+// Combines, in order of increasing precedence, the defaults of the strategy, the preset, the options of the
+// earlier run and the given options. Throws UnknownOption for a given option that does not exist, and
+// OptionError for an option with an invalid value.
 RunOptions resolve(const GivenOptions& options);
 
-// The options as text. resolve() of these as `earlier` gives the same options.
+// The options as text. If they are given to resolve() as `earlier`, it returns the same options.
 OptionTexts to_texts(const RunOptions& options);
 
 }  // namespace stipple

@@ -20,7 +20,7 @@ std::string error_of(const GivenOptions& options) {
   return "";
 }
 
-TEST(Resolve, NothingGivenIsTheDefaults) {
+TEST(Resolve, WithoutOptionsGivesTheDefaults) {
   const RunOptions o = resolve({});
   const TrainOptions defaults;
   EXPECT_EQ(o.train.steps, defaults.steps);
@@ -56,7 +56,7 @@ TEST(Resolve, PhotosBlendedOverWhiteGetAWhiteBackground) {
   EXPECT_EQ(resolve(continued).train.render.background.x, 0);
 }
 
-TEST(Resolve, TheSeedIsAlsoThatOfTheRandomPoints) {
+TEST(Resolve, TheSeedAppliesToTheRandomPointsToo) {
   EXPECT_EQ(given({{"seed", "5"}}).scene.seed, 5u);
   EXPECT_EQ(given({{"seed", "5"}}).train.seed, 5u);
 }
@@ -92,7 +92,7 @@ TEST(Resolve, UnknownOptionsSuggestTheNearest) {
   EXPECT_THROW(given({{"stepz", "1"}}), UnknownOption);
   EXPECT_EQ(error_of({{{"stepz", "1"}}, {}, {}}), "stepz is not an option; did you mean steps?");
   EXPECT_EQ(error_of({{{"wheels", "4"}}, {}, {}}), "wheels is not an option");
-  EXPECT_NO_THROW(resolve({{}, {}, {{"wheels", "4"}}}));  // a file of another version may have others
+  EXPECT_NO_THROW(resolve({{}, {}, {{"wheels", "4"}}}));  // a file of another version may have other options
 }
 
 }  // namespace

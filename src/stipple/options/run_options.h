@@ -33,7 +33,7 @@ void for_each_scene_option(Options& o, F f) {
   f("max_resolution", "Photos", o.max_resolution_px,
     "shrink photos whose longer side has more pixels than this; 0 keeps the original size");
   f("downscale", "Photos", o.downscale,
-    "shrink photos by this factor; uses a folder images_N if there is one");
+    "shrink photos by this factor; uses the folder images_N if it exists");
   f("images", "Photos", o.images,
     "folder of the photos, relative to the scene; found automatically by default");
   f("alpha", "Photos", o.alpha,
@@ -51,7 +51,7 @@ void for_each_run_option(Options& o, F f) {
   f("steps", "Run", t.steps, "number of training steps; all schedules are scaled to it");
   f("stop_at", "Run", t.stop_at, "stop at this step without changing the schedules; 0 trains to the end");
   f("seed", "Run", t.seed, "seed of all random numbers");
-  f("eval", "Run", t.hold_out, "hold out every 8th view and report the scores of those views");
+  f("eval", "Run", t.hold_out, "hold out every 8th view and report the scores of the held-out views");
   f("batch", "Run", t.batch, "views per step; learning rates are multiplied by sqrt(batch)");
   f("backend", "Run", o.backend, "cuda, cpu, or best: the fastest that works on this machine");
   f("device", "Run", o.device, "index of the GPU, as listed by \"stipple devices\"");
@@ -60,12 +60,12 @@ void for_each_run_option(Options& o, F f) {
   f("time_limit", "Run", o.time_limit_s, "stop and save after this many seconds; 0 means no limit");
   f("target_psnr", "Run", o.target_psnr,
     "stop and save when the training views reach this PSNR, in dB; 0 means no target");
-  f("max_ram", "Run", o.max_ram_gib, "memory for decoded photos, in GiB");
-  f("max_vram", "Run", o.max_vram_gib, "GPU memory to use at most, in GiB; 0 means all that is free");
+  f("max_ram", "Run", o.max_ram_gib, "maximum memory for decoded photos, in GiB");
+  f("max_vram", "Run", o.max_vram_gib, "maximum GPU memory, in GiB; 0 means all that is free");
   f("deterministic", "Run", o.deterministic,
     "make a GPU reproduce the same bits for the same seed, at some cost in speed; the CPU always does");
   f("max_gaussians", "Density", t.max_gaussians,
-    "maximum number of Gaussians; 0 leaves it to the strategy and the GPU's memory");
+    "maximum number of Gaussians; 0 means no limit but the GPU's memory (adc) or no growth (mcmc)");
   f("refine_from", "Density", t.refine_from, "first step of density control in a run of 30,000 steps");
   f("refine_until", "Density", t.refine_until, "last step of density control in a run of 30,000 steps");
   f("refine_every", "Density", t.refine_every,
@@ -84,7 +84,7 @@ void for_each_run_option(Options& o, F f) {
   f("reset_opacity", "Density", t.reset_opacity, "adc: opacity after a reset");
   f("growth", "Density", t.growth, "mcmc: factor by which the number of Gaussians grows per refinement");
   f("noise", "Density", t.noise,
-    "mcmc: strength of the position noise, times the learning rate of the means");
+    "mcmc: strength of the position noise, as a multiple of the learning rate of the means");
   f("sh_degree", "Model", t.sh_degree, "degree of the spherical harmonics (view-dependent colour), 0 to 3");
   f("sh_every", "Model", t.sh_every, "steps between increases of the degree in a run of 30,000 steps");
   for_each_render_option(t.render, [&](const char* name, auto& value, OptionRange, const char* help) {
@@ -93,13 +93,14 @@ void for_each_run_option(Options& o, F f) {
   f("random_background", "Model", t.random_background, "train over a different random colour in every step");
   f("start_opacity", "Model", t.start_opacity, "opacity of the initial Gaussians");
   f("start_scale", "Model", t.start_scale,
-    "size of the initial Gaussians, times the distance to their neighbours");
-  f("ssim_weight", "Loss", t.ssim_weight, "weight of D-SSIM in the loss; L1 has the rest");
+    "size of the initial Gaussians, as a multiple of the distance to their neighbours");
+  f("ssim_weight", "Loss", t.ssim_weight, "weight of D-SSIM in the loss; the rest is the weight of L1");
   f("opacity_penalty", "Loss", t.opacity_penalty, "weight of the mean opacity in the loss");
   f("scale_penalty", "Loss", t.scale_penalty, "weight of the mean scale in the loss");
-  f("mean_rate", "Learning rates", t.mean_rate, "positions, at the first step, times the scene extent");
+  f("mean_rate", "Learning rates", t.mean_rate,
+    "positions, at the first step; multiplied by the scene extent");
   f("final_mean_rate", "Learning rates", t.final_mean_rate,
-    "positions, at the last step, times the scene extent");
+    "positions, at the last step; multiplied by the scene extent");
   f("log_scale_rate", "Learning rates", t.log_scale_rate, "logarithms of the scales");
   f("rotation_rate", "Learning rates", t.rotation_rate, "quaternions");
   f("logit_opacity_rate", "Learning rates", t.logit_opacity_rate, "logits of the opacities");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // Camera paths through a scene, for rendering images and videos of a model. They stay close to the training
 // cameras, since a model is only good where photos were taken.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // Checks everything that training needs from a scene and reports what is wrong with it.
 #include <map>

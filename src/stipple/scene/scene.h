@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // The input of training: photos, the cameras that took them, and points of the surfaces they show.
 #include <array>

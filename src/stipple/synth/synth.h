@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // A synthetic scene that needs no files: a small still life, photographed from all around by a ray tracer.
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Fits Gaussians on a plane to one picture, with the same stages, loss and optimiser that train a scene.
+// Fits Gaussians on a plane to a single image, with the stages, loss and optimiser that also train a scene.
 #include <cstdint>
 
 #include "stipple/backend/backend.h"
@@ -17,8 +17,8 @@ struct FitOptions {
 
 class ImageFit {
  public:
-  ImageFit(Backend& backend, const Image& picture,
-           const FitOptions& options);  // 3 channels; keeps the backend
+  // The image must have 3 channels. The backend must outlive this object.
+  ImageFit(Backend& backend, const Image& image, const FitOptions& options);
 
   float step();  // returns the loss
   int steps_done() const { return step_; }
@@ -26,7 +26,7 @@ class ImageFit {
 
   const View& view() const { return view_; }
   Gaussians gaussians() const { return download(backend_, state_.gaussians); }
-  Image render();  // as it is now
+  Image render();  // with the current Gaussians
 
  private:
   AdamOptions rates() const;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kNeighbours = 3;
 constexpr float kLeastSquaredDistance = 1e-7f;  // points may coincide
 
-struct Cloud {  // as nanoflann wants it
+struct Cloud {  // the interface that nanoflann requires
   const std::vector<Vec3f>& points;
   std::size_t kdtree_get_point_count() const { return points.size(); }
   float kdtree_get_pt(std::size_t i, std::size_t axis) const { return points[i][static_cast<int>(axis)]; }
@@ -29,7 +29,7 @@ struct Cloud {  // as nanoflann wants it
 
 using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, Cloud>, Cloud, 3>;
 
-// The mean squared distance of each point's nearest others.
+// The mean squared distance of each point to its nearest neighbours.
 std::vector<float> neighbour_distances2(const std::vector<Vec3f>& points) {
   const Cloud cloud{points};
   const Tree tree(3, cloud, nanoflann::KDTreeSingleIndexAdaptorParams(16));
@@ -41,7 +41,7 @@ std::vector<float> neighbour_distances2(const std::vector<Vec3f>& points) {
         float distance2[kNeighbours + 1];
         const float query[3] = {points[i].x, points[i].y, points[i].z};
         const std::size_t found = tree.knnSearch(query, kNeighbours + 1, index, distance2);
-        float sum = 0;  // the nearest is the point itself, or one in its place
+        float sum = 0;  // the nearest is the point itself, or one at the same position
         for (std::size_t k = 1; k < found; ++k) sum += distance2[k];
         mean[i] = found > 1 ? sum / static_cast<float>(found - 1) : 1.0f;
       },
@@ -54,7 +54,8 @@ Points sample(const Points& points, std::size_t count, std::uint64_t seed) {
   std::iota(order.begin(), order.end(), 0u);
   Random random(seed);
   for (std::size_t i = 0; i < count; ++i) std::swap(order[i], order[i + random.below(order.size() - i)]);
-  std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));  // neighbours stay together
+  std::sort(order.begin(),
+            order.begin() + static_cast<std::ptrdiff_t>(count));  // keep the order of the points
   Points chosen;
   for (std::size_t i = 0; i < count; ++i) {
     chosen.position.push_back(points.position[order[i]]);

@@ -6,9 +6,9 @@
 
 namespace stipple {
 
-// A round Gaussian at every point, in its colour, as large as the distance of its three nearest neighbours.
-// Where there are more points than options.max_gaussians, at so many of them, drawn by the seed. Degree 0:
-// view dependence comes later.
+// An isotropic Gaussian of SH degree 0 for every point, in its colour. Its scale is the root mean square
+// distance to the three nearest neighbours. If there are more points than options.max_gaussians, a random
+// sample of that size is used.
 Gaussians initial_gaussians(const Points& points, const TrainOptions& options);
 
 }  // namespace stipple

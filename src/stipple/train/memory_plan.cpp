@@ -10,11 +10,11 @@ namespace stipple {
 
 namespace {
 
-constexpr double kSpareShare = 0.05;  // for what an allocator loses between blocks
-constexpr std::size_t kPhotoPart = 4;
+constexpr double kSpareShare = 0.05;   // for the gaps between an allocator's blocks
+constexpr std::size_t kPhotoPart = 4;  // photos get at most 1 / kPhotoPart
 
-// Of the training state, with what is there besides while it is refined: the largest array twice, and the
-// rows to gather.
+// The training state at its peak, which is during a refinement: there is a second copy of the largest array,
+// and the rows to gather. A batch of several views also needs a gradient sum.
 std::size_t state_bytes(std::size_t count, const MemoryNeeds& needs) {
   DeviceGaussians g;
   g.sh_degree = needs.sh_degree;
@@ -25,13 +25,13 @@ std::size_t state_bytes(std::size_t count, const MemoryNeeds& needs) {
 }
 
 std::size_t bytes_for(const Backend& backend, std::size_t count, const MemoryNeeds& needs) {
-  // Photos that do not stay on the device are there while their step lasts.
+  // Photos that do not stay on the device are there during their step.
   const std::size_t photos =
       static_cast<std::size_t>(needs.batch) * target_bytes(needs.largest_view_px, true);
   return state_bytes(count, needs) + photos + backend.pass_bytes(count, needs.largest_view_px);
 }
 
-// The most Gaussians that fit, by bisection: more of them never take less.
+// The largest number of Gaussians that fits, by bisection.
 std::size_t most_gaussians(const Backend& backend, std::size_t room, const MemoryNeeds& needs) {
   std::size_t fit = 0, too_many = room / parameter_bytes(needs.sh_degree) + 1;
   if (bytes_for(backend, 0, needs) > room) return 0;
@@ -69,6 +69,10 @@ std::size_t fewer_gaussians(std::size_t count) {
   return fewer / unit * unit;
 }
 
+void require_room(Backend& backend, std::size_t bytes) {
+  if (backend.own_memory_bytes() > 0) backend.allocate(bytes);
+}
+
 MemoryNeeds memory_needs(const Scene& scene, std::span<const std::size_t> views) {
   MemoryNeeds needs;
   for (const std::size_t v : views) {
@@ -83,12 +87,12 @@ MemoryNeeds memory_needs(const Scene& scene, std::span<const std::size_t> views)
 MemoryPlan plan_memory(const Backend& backend, const MemoryNeeds& needs) {
   const std::size_t own_bytes = backend.own_memory_bytes();
   const auto spare = static_cast<std::size_t>(static_cast<double>(own_bytes) * kSpareShare);
-  const std::size_t room = own_bytes - spare, picture = backend.pass_bytes(0, needs.largest_view_px);
+  const std::size_t room = own_bytes - spare, image_bytes = backend.pass_bytes(0, needs.largest_view_px);
   const bool all_fit = needs.wanted_gaussians > 0 &&
                        needs.photo_bytes + bytes_for(backend, needs.wanted_gaussians, needs) <= room;
   MemoryPlan plan;
   plan.photo_bytes =
-      all_fit ? needs.photo_bytes : std::min(needs.photo_bytes, less(room, picture) / kPhotoPart);
+      all_fit ? needs.photo_bytes : std::min(needs.photo_bytes, less(room, image_bytes) / kPhotoPart);
   plan.max_gaussians = most_gaussians(backend, less(room, plan.photo_bytes), needs);
   return plan;
 }

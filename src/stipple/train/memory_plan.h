@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a device's own memory is shared out between photos and Gaussians.
+// How a device's own memory is divided between photos and Gaussians.
 #include <cstddef>
 #include <span>
 
@@ -10,31 +10,35 @@
 namespace stipple {
 
 struct MemoryNeeds {
-  std::size_t photo_bytes = 0;       // of all views to train on, on the device
-  std::size_t largest_view_px = 0;   // pixels
-  int sh_degree = 3;                 // that is reached in the end
-  int batch = 1;                     // views a step
-  std::size_t wanted_gaussians = 0;  // 0: as many as there is room for
+  std::size_t photo_bytes = 0;       // of all training views, on the device
+  std::size_t largest_view_px = 0;   // number of pixels
+  int sh_degree = 3;                 // at the end of the run
+  int batch = 1;                     // views per step
+  std::size_t wanted_gaussians = 0;  // 0 means as many as fit
 };
 
 MemoryNeeds memory_needs(const Scene& scene, std::span<const std::size_t> views);
 
 struct MemoryPlan {
   std::size_t photo_bytes = 0;    // for photos that stay on the device
-  std::size_t max_gaussians = 0;  // that fit beside them, also while they are refined
+  std::size_t max_gaussians = 0;  // that fit beside them, even during a refinement; 0 if not one image fits
 };
 
-// If what is wanted fits beside all photos, these all stay on the device; else they get at most a quarter.
-// What a pass takes is the backend's to say.
+// If the wanted Gaussians fit beside all photos, all photos stay on the device; otherwise photos get at most
+// a quarter of the memory. The memory of a pass is the backend's estimate.
 MemoryPlan plan_memory(const Backend& backend, const MemoryNeeds& needs);
 
-// What the parameters of one Gaussian take.
+// The parameters of one Gaussian, in bytes.
 std::size_t parameter_bytes(int sh_degree);
 
-// What so many Gaussians take in training: parameters, both moments, statistics.
+// The training state of this many Gaussians, in bytes: parameters, both moments, statistics.
 std::size_t train_state_bytes(std::size_t count, int sh_degree);
 
-// Where so many Gaussians were too many, a round number that is worth a try.
+// A round number about a tenth below `count`, to suggest when `count` Gaussians did not fit.
 std::size_t fewer_gaussians(std::size_t count);
+
+// Throws OutOfMemory unless this many bytes can be allocated now. Called before a change of several
+// allocations, so that it happens completely or not at all.
+void require_room(Backend& backend, std::size_t bytes);
 
 }  // namespace stipple

@@ -14,7 +14,7 @@ constexpr std::size_t kGiB = std::size_t{1} << 30;
 constexpr MemoryNeeds kGarden{
     .photo_bytes = 200 * 1'600'000 * std::size_t{3}, .largest_view_px = 1'600'000, .sh_degree = 3};
 
-// A backend with so much memory of its own, whose passes take 232 bytes a Gaussian and 100 a pixel.
+// A backend with limited memory whose passes take 232 bytes per Gaussian and 100 bytes per pixel.
 class PlannedBackend : public LimitedBackend {
  public:
   using LimitedBackend::LimitedBackend;
@@ -33,40 +33,41 @@ MemoryNeeds garden_with(std::size_t gaussians) {
   return needs;
 }
 
-TEST(MemoryPlan, ParametersAreElevenNumbersAndTheColours) {
+TEST(MemoryPlan, ParametersAreElevenFloatsAndTheColours) {
   EXPECT_EQ(parameter_bytes(0), 4u * (11 + 3));
   EXPECT_EQ(parameter_bytes(3), 4u * (11 + 48));
 }
 
-TEST(MemoryPlan, FewerIsATenthLessAndRound) {
+TEST(MemoryPlan, FewerGaussiansIsARoundNumberAboutATenthLower) {
   EXPECT_EQ(fewer_gaussians(456'789), 410'000u);
   EXPECT_EQ(fewer_gaussians(2'000'000), 1'800'000u);
   EXPECT_EQ(fewer_gaussians(7), 7u);
 }
 
-TEST(MemoryPlan, WhereEverythingFitsAllPhotosStay) {
+TEST(MemoryPlan, KeepsAllPhotosIfEverythingFits) {
   const MemoryPlan plan = plan_for(8 * kGiB, garden_with(2'000'000));
   EXPECT_EQ(plan.photo_bytes, kGarden.photo_bytes);
   EXPECT_GE(plan.max_gaussians, 2'000'000u);
 }
 
-TEST(MemoryPlan, ElsePhotosGetAtMostAQuarter) {
+TEST(MemoryPlan, GivesPhotosAtMostAQuarterIfNotEverythingFits) {
   const MemoryPlan plan = plan_for(2 * kGiB, garden_with(2'000'000));
   EXPECT_LT(plan.photo_bytes, kGiB / 2);
   EXPECT_GT(plan.photo_bytes, kGiB / 3);
   EXPECT_LT(plan.max_gaussians, 2'000'000u);
   EXPECT_GT(plan.max_gaussians, 1'000'000u);
-  EXPECT_EQ(plan_for(8 * kGiB, garden_with(0)).photo_bytes, kGarden.photo_bytes);  // less than a quarter
+  EXPECT_EQ(plan_for(8 * kGiB, garden_with(0)).photo_bytes,
+            kGarden.photo_bytes);  // these photos take less than a quarter
 }
 
-TEST(MemoryPlan, MoreMemoryAndLowerDegreesHoldMoreGaussians) {
+TEST(MemoryPlan, FitsMoreGaussiansWithMoreMemoryOrALowerDegree) {
   MemoryNeeds plain = kGarden;
   plain.sh_degree = 0;
   EXPECT_GT(plan_for(8 * kGiB, plain).max_gaussians, 2 * plan_for(8 * kGiB, kGarden).max_gaussians);
   EXPECT_GT(plan_for(16 * kGiB, kGarden).max_gaussians, 2 * plan_for(8 * kGiB, kGarden).max_gaussians);
 }
 
-TEST(MemoryPlan, WhatIsPlannedFitsAndOneMoreDoesNot) {
+TEST(MemoryPlan, PlansTheLargestNumberThatFits) {
   for (const int batch : {1, 4}) {
     const bool sums = batch > 1;
     MemoryNeeds needs = kGarden;
@@ -83,13 +84,13 @@ TEST(MemoryPlan, WhatIsPlannedFitsAndOneMoreDoesNot) {
   }
 }
 
-TEST(MemoryPlan, WhereNotEvenAPictureFitsNothingDoes) {
+TEST(MemoryPlan, PlansNothingIfNotEvenAnImageFits) {
   const MemoryPlan plan = plan_for(kGiB / 16, kGarden);
   EXPECT_EQ(plan.photo_bytes, 0u);
   EXPECT_EQ(plan.max_gaussians, 0u);
 }
 
-TEST(MemoryPlan, NeedsAreOfTheViewsThatAreTrainedOn) {
+TEST(MemoryPlan, NeedsCountOnlyTheTrainingViews) {
   Scene scene;
   scene.views.resize(3);
   for (SceneView& view : scene.views) {
@@ -97,7 +98,7 @@ TEST(MemoryPlan, NeedsAreOfTheViewsThatAreTrainedOn) {
     view.camera.height_px = 10;
     view.lens.model = "PINHOLE";
   }
-  scene.views[1].mask_path = "mask.png";  // its weights are floats
+  scene.views[1].mask_path = "mask.png";  // adds a float per pixel
   scene.views[2].camera.width_px = 5000;
   const MemoryNeeds needs = memory_needs(scene, std::vector<std::size_t>{0, 1});
   EXPECT_EQ(needs.photo_bytes, 1000u * 3 + 1000 * 7);

@@ -9,10 +9,11 @@ namespace stipple {
 namespace {
 
 constexpr double kReferenceSteps = 30'000;
-constexpr int kLeastInterval =
-    50;  // between refinements: fewer views than that say little, and growth runs away
-constexpr int kPruneLargeFrom = 3'000;   // of as many; before, large ones may still be split
-constexpr int kRefinementsPerSort = 10;  // in between, what is new stands beside what it came from
+// Minimum number of steps between refinements. The statistics of fewer views say little, and growth would get
+// out of hand.
+constexpr int kLeastInterval = 50;
+constexpr int kPruneLargeFrom = 3'000;   // of kReferenceSteps; before, large Gaussians may still be split
+constexpr int kRefinementsPerSort = 10;  // in between, new Gaussians are stored next to their origin
 
 }  // namespace
 
@@ -58,9 +59,9 @@ float Schedule::mean_rate(int step) const {
   return static_cast<float>(rate * static_cast<double>(extent_)) * batch_factor();
 }
 
-// A step over b views is to go as far as b steps over one would: their gradients differ, so that takes a rate
-// that is sqrt(b) times as large, and averages that forget as much in one step as in b. Malladi et al., "On
-// the SDEs and Scaling Rules for Adaptive Gradient Algorithms", 2022.
+// One step over b views should go as far as b steps over one view. Since the gradients of the views differ,
+// this needs learning rates that are sqrt(b) times as large, and moments that decay as much in one step as in
+// b (beta^b). Malladi et al., "On the SDEs and Scaling Rules for Adaptive Gradient Algorithms", 2022.
 float Schedule::batch_factor() const { return std::sqrt(static_cast<float>(options_.batch)); }
 
 AdamOptions Schedule::rates(int step, int adam_step) const {

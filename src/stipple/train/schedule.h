@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// When to do what, as functions of the step. Steps are counted from 1.
+// What a step does, and with which learning rates. Steps are counted from 1.
 #include "stipple/backend/backend.h"
 #include "stipple/train/train_options.h"
 
@@ -18,13 +18,13 @@ class Schedule {
   bool resets_opacity_at(int step) const;
   bool prunes_large_at(int step) const;
 
-  float mean_rate(int step) const;  // times the extent
+  float mean_rate(int step) const;  // includes the scene extent
 
-  // adam_step counts the updates there were, which is the step less those that were skipped.
+  // adam_step is the number of this update: the step less the number of skipped steps.
   AdamOptions rates(int step, int adam_step) const;
 
  private:
-  int stretched(int step_of_30000) const;
+  int stretched(int step) const;  // scales a step of a run of 30,000 to this run
   float batch_factor() const;
   int refine_interval() const;
 

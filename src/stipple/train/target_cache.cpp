@@ -43,7 +43,7 @@ void TargetCache::upload(const Photo& photo, Target& to) {
   std::vector<float> weight(photo.weight.size());
   std::transform(photo.weight.begin(), photo.weight.end(), weight.begin(),
                  [](std::uint8_t w) { return static_cast<float>(w) / 255; });
-  // The spare one may hold another photo's weights.
+  // A reused target may still hold the weights of another photo.
   if (!weight.empty() || !to.pixels.weight.empty()) to.pixels.weight.upload(backend_, weight);
   const double sum = std::accumulate(weight.begin(), weight.end(), 0.0);
   to.mean_weight =

@@ -8,7 +8,7 @@
 namespace stipple {
 namespace {
 
-// Photos of 2 x 2 pixels, full of their view's number; odd ones have weights.
+// Photos of 2 x 2 pixels, filled with the number of their view. Those with an odd number have weights.
 class TargetCacheTest : public testing::Test {
  protected:
   static Photo make_photo(const SceneView& view) {
@@ -38,13 +38,13 @@ class TargetCacheTest : public testing::Test {
   std::vector<SceneView> views_ = make_views();
   std::atomic<int> loads_ = 0;
   std::unique_ptr<Backend> backend_ = make_backend("cpu");
-  PhotoCache photos_{views_, 0, [this](const SceneView& view) {  // keeps nothing
+  PhotoCache photos_{views_, 0, [this](const SceneView& view) {  // caches nothing
                        ++loads_;
                        return make_photo(view);
                      }};
 };
 
-TEST_F(TargetCacheTest, WhatFitsStaysAndPhotosAreAskedForTheRest) {
+TEST_F(TargetCacheTest, KeepsWhatFitsAndReloadsTheRest) {
   TargetCache cache(*backend_, photos_, views_.size(), target_bytes(4, false) + target_bytes(4, true));
   for (int round = 0; round < 3; ++round)
     for (std::size_t view = 0; view < 4; ++view) expect_right(cache, view);
@@ -57,8 +57,8 @@ TEST_F(TargetCacheTest, WhatFitsStaysAndPhotosAreAskedForTheRest) {
   EXPECT_FALSE(cache.keeps(0));
 }
 
-// As a batch needs them.
-TEST_F(TargetCacheTest, SeveralMayBeInUseAtOnce) {
+// A batch needs several targets at once.
+TEST_F(TargetCacheTest, TargetsInUseAreNotReused) {
   TargetCache cache(*backend_, photos_, views_.size(), 0);
   const auto one = cache.get(1), two = cache.get(2), again = cache.get(1);
   EXPECT_EQ(one->pixels.color.download(*backend_), make_photo(views_[1]).rgb);
@@ -66,7 +66,7 @@ TEST_F(TargetCacheTest, SeveralMayBeInUseAtOnce) {
   EXPECT_EQ(again->pixels.color.download(*backend_), make_photo(views_[1]).rgb);
 }
 
-TEST_F(TargetCacheTest, WithoutABudgetNothingStays) {
+TEST_F(TargetCacheTest, KeepsNothingWithoutABudget) {
   TargetCache cache(*backend_, photos_, views_.size(), 0);
   for (const std::size_t view : {1, 0, 3, 1, 2}) expect_right(cache, view);
   for (std::size_t view = 0; view < 4; ++view) EXPECT_FALSE(cache.keeps(view));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of training, each alone: schedules, first Gaussians, density control.
+// The parts of training one by one: schedules, initial Gaussians, density control.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 using M = Math<float>;
 constexpr std::uint32_t kNone = Backend::kNoRow;
 
-TEST(Schedule, ResetsAndPruningOfTheLargeAreThereForThoseWhoAsk) {
+TEST(Schedule, OpacityResetsAndPruningOfLargeGaussiansAreOffByDefault) {
   TrainOptions o;
   EXPECT_FALSE(Schedule(o, 1.0f).resets_opacity_at(3'000));
   EXPECT_FALSE(Schedule(o, 1.0f).prunes_large_at(3'100));
@@ -30,19 +30,19 @@ TEST(Schedule, ResetsAndPruningOfTheLargeAreThereForThoseWhoAsk) {
   EXPECT_TRUE(Schedule(o, 1.0f).prunes_large_at(3'100));
 }
 
-TEST(Schedule, StrategiesHaveTheirOwnDefaults) {
+TEST(Schedule, EachStrategyHasItsDefaults) {
   const TrainOptions adc = default_train_options(Strategy::kAdc);
   EXPECT_FLOAT_EQ(adc.prune_opacity, 0.05f);
   EXPECT_FLOAT_EQ(adc.opacity_penalty, 2e-3f);
   EXPECT_FLOAT_EQ(adc.grow_gradient, 2e-4f);
   EXPECT_FLOAT_EQ(default_train_options(Strategy::kAdc, true).grow_gradient, 8e-4f);
-  const TrainOptions mcmc = default_train_options(Strategy::kMcmc);  // as its authors have them
+  const TrainOptions mcmc = default_train_options(Strategy::kMcmc);  // the values of its authors
   EXPECT_FLOAT_EQ(mcmc.prune_opacity, 0.005f);
   EXPECT_FLOAT_EQ(mcmc.opacity_penalty, 0.01f);
   EXPECT_FLOAT_EQ(mcmc.scale_penalty, 0.01f);
 }
 
-TEST(Schedule, TimesAndRatesAreTheCustomaryOnes) {
+TEST(Schedule, HasTheUsualStepsAndLearningRates) {
   const TrainOptions o;
   const Schedule s(o, 2.0f);
   EXPECT_EQ(s.last_step(), 30'000);
@@ -54,7 +54,7 @@ TEST(Schedule, TimesAndRatesAreTheCustomaryOnes) {
   EXPECT_TRUE(s.sorts_at(600));
   EXPECT_FALSE(s.sorts_at(700));
   EXPECT_TRUE(s.sorts_at(1'600));
-  EXPECT_FALSE(s.sorts_at(15'600));  // nothing is refined any more
+  EXPECT_FALSE(s.sorts_at(15'600));  // density control has ended
   EXPECT_EQ(s.sh_degree_at(999), 0);
   EXPECT_EQ(s.sh_degree_at(1'000), 1);
   EXPECT_EQ(s.sh_degree_at(30'000), 3);
@@ -69,23 +69,23 @@ TEST(Schedule, TimesAndRatesAreTheCustomaryOnes) {
   EXPECT_FLOAT_EQ(a.sh_rest, 1.25e-4f);
 }
 
-TEST(Schedule, EverythingIsStretchedWithTheSteps) {
+TEST(Schedule, ScalesWithTheNumberOfSteps) {
   TrainOptions o;
   o.steps = 3'000;
   o.reset_every = 3'000;
   const Schedule s(o, 1.0f);
   EXPECT_TRUE(s.refines_at(100));
   EXPECT_FALSE(s.refines_at(50));
-  EXPECT_FALSE(s.refines_at(110));  // not every 10 steps: that would be too few views
+  EXPECT_FALSE(s.refines_at(110));  // the interval would be 10 steps, which is below the minimum
   EXPECT_FALSE(s.refines_at(1'500));
   EXPECT_TRUE(s.resets_opacity_at(300));
   EXPECT_EQ(s.sh_degree_at(100), 1);
   EXPECT_NEAR(s.mean_rate(3'000), 1.6e-6, 1e-11);
   o.stop_at = 700;
-  EXPECT_EQ(Schedule(o, 1.0f).last_step(), 700);  // and the rest as it was
+  EXPECT_EQ(Schedule(o, 1.0f).last_step(), 700);  // the schedules stay unchanged
 }
 
-TEST(Initialize, ScalesAreTheDistancesOfNeighbours) {
+TEST(Initialize, ScalesAreTheDistancesToTheNeighbours) {
   Points points;
   for (int i = 0; i < 4; ++i) {  // corners of a square of side 1
     points.position.push_back({static_cast<float>(i % 2), static_cast<float>(i / 2), 0});
@@ -98,7 +98,7 @@ TEST(Initialize, ScalesAreTheDistancesOfNeighbours) {
   EXPECT_NEAR(M::sigmoid(g.logit_opacity[0]), 0.1f, 1e-6f);
   EXPECT_NEAR(g.sh[0].x * M::sh_0 + 0.5f, 1.0f, 1e-6f);
   EXPECT_EQ(g.sh_degree, 0);
-  points.position.assign(4, Vec3f(1, 1, 1));  // all in one place
+  points.position.assign(4, Vec3f(1, 1, 1));  // all coincide
   EXPECT_NEAR(std::exp(initial_gaussians(points, {}).log_scale[0].x), std::sqrt(1e-7), 1e-6);
   TrainOptions capped;
   capped.max_gaussians = 2;
@@ -108,7 +108,7 @@ TEST(Initialize, ScalesAreTheDistancesOfNeighbours) {
   EXPECT_TRUE(std::isfinite(initial_gaussians(points, {}).log_scale[0].x));
 }
 
-// Small, large and huge ones, faint and not, with and without gradients.
+// Builds the input of density control, one Gaussian at a time.
 struct Crowd {
   DensityInput in;
   void add(float scale, float opacity, float gradient) {
@@ -142,11 +142,11 @@ TEST(Adc, ClonesSmallSplitsLargePrunesFaintAndHuge) {
   EXPECT_NE(plan.mean[2], plan.mean[3]);
   EXPECT_NEAR(std::exp(plan.log_scale[2].x), 0.05 / 1.6, 1e-6);
   EXPECT_EQ(plan.logit_opacity[2], 0);
-  plan = plan_adc(c.in, o, 1.0f, false, random);  // early in a run huge ones stay
+  plan = plan_adc(c.in, o, 1.0f, false, random);  // early in a run, huge Gaussians stay
   EXPECT_EQ(plan.size(), 7u);
 }
 
-TEST(Adc, ACapKeepsTheBestCandidates) {
+TEST(Adc, UnderACapTheLargestGradientsGrow) {
   Crowd c;
   for (int i = 0; i < 10; ++i) c.add(0.005f, 0.5f, 1e-3f * static_cast<float>(1 + (i * 7) % 10));
   TrainOptions o;
@@ -159,17 +159,18 @@ TEST(Adc, ACapKeepsTheBestCandidates) {
   EXPECT_EQ(times[7], 2);  // gradients 10, 9 and 8
   EXPECT_EQ(times[4], 2);
   EXPECT_EQ(times[1], 2);
-  o.max_gaussians = 5;  // already above: nothing grows, nothing is lost
+  o.max_gaussians = 5;  // already exceeded: nothing grows, and nothing is removed
   EXPECT_EQ(plan_adc(c.in, o, 1.0f, false, random).size(), 10u);
 }
 
-// n shares over each other look like the one they stand for: at the centre exactly, along a line on average.
-TEST(Mcmc, SharesTogetherLookLikeTheOne) {
+// n shares on top of each other look like the Gaussian that they replace: the opacity at the centre is equal,
+// and so is the integral along a line.
+TEST(Mcmc, SharesTogetherLookLikeTheOriginal) {
   for (float opacity : {0.05f, 0.3f, 0.7f, 0.95f})
     for (int n : {1, 2, 3, 7, 20}) {
       const Share share = share_of(opacity, n);
       EXPECT_NEAR(1 - std::pow(1 - static_cast<double>(share.opacity), n), opacity, 1e-5);
-      double whole = 0, parts = 0;  // integrals of what is blended along a line through the middle
+      double whole = 0, parts = 0;  // integrals of the blended opacity along a line through the centre
       for (double x = -8; x <= 8; x += 0.01) {
         whole += opacity * std::exp(-x * x / 2);
         const double y = x / static_cast<double>(share.scale_factor);
@@ -179,7 +180,7 @@ TEST(Mcmc, SharesTogetherLookLikeTheOne) {
     }
 }
 
-TEST(Mcmc, FaintOnesMoveAndTheNumberGrowsToTheCap) {
+TEST(Mcmc, RelocatesFaintGaussiansAndGrowsUpToTheCap) {
   Crowd c;
   for (int i = 0; i < 100; ++i) c.add(0.01f, i < 20 ? 0.001f : 0.5f, 0);
   TrainOptions o = default_train_options(Strategy::kMcmc);
@@ -190,7 +191,7 @@ TEST(Mcmc, FaintOnesMoveAndTheNumberGrowsToTheCap) {
     EXPECT_GE(plan.source[i], 20u);
     EXPECT_GE(M::sigmoid(plan.logit_opacity[i]), 0.0049f);
   }
-  for (std::size_t i = 1; i < plan.size(); ++i) {  // those that share a place stand beside each other
+  for (std::size_t i = 1; i < plan.size(); ++i) {  // shares of the same Gaussian are adjacent
     EXPECT_LE(plan.source[i - 1], plan.source[i]);
     const bool shares = plan.source[i - 1] == plan.source[i];
     EXPECT_EQ(plan.moment_source[i] == kNone,
@@ -198,13 +199,13 @@ TEST(Mcmc, FaintOnesMoveAndTheNumberGrowsToTheCap) {
   }
   o.max_gaussians = 102;
   EXPECT_EQ(plan_mcmc(c.in, o, random).size(), 102u);
-  o.max_gaussians = 50;  // fewer than there are: none is lost
+  o.max_gaussians = 50;  // already exceeded: none is removed
   EXPECT_EQ(plan_mcmc(c.in, o, random).size(), 100u);
   for (float& v : c.in.logit_opacity) v = M::logit(0.001f);
   EXPECT_EQ(plan_mcmc(c.in, o, random).size(), 100u);  // nothing to copy from
 }
 
-// A large crowd in which everything happens.
+// Many Gaussians, among them some for every case.
 DensityInput random_crowd(std::size_t count) {
   Crowd c;
   Random random(5);
@@ -216,7 +217,7 @@ DensityInput random_crowd(std::size_t count) {
 }
 
 // 60,000 Gaussians are several chunks of every loop.
-TEST(DensityPlan, IsTheSameForAnyNumberOfThreads) {
+TEST(DensityPlan, DoesNotDependOnTheNumberOfThreads) {
   const DensityInput in = random_crowd(60'000);
   TrainOptions capped;
   capped.max_gaussians = 60'000;
@@ -241,22 +242,22 @@ TEST(DensityPlan, IsTheSameForAnyNumberOfThreads) {
   }
 }
 
-TEST(CurveOrder, HasEveryPointOnceAlsoWhereTheyAllCoincide) {
+TEST(CurveOrder, OrdersCoincidingPointsByIndexAndIgnoresOutliers) {
   EXPECT_TRUE(curve_order({}).empty());
   const std::vector<Vec3f> same(70'000, Vec3f(1, 2, 3));
   const std::vector<std::uint32_t> order = curve_order(same);
   for (std::uint32_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], i);  // ties by index
   std::vector<Vec3f> falling;
   for (int i = 0; i < 300; ++i) falling.push_back({static_cast<float>(-i), 0, 0});
-  falling[10].x = 1e30f;  // one far away does not keep the others from being told apart
+  falling[10].x = 1e30f;  // an outlier must not put the others into one cell
   const std::vector<std::uint32_t> back = curve_order(falling);
   for (std::size_t i = 10; i < 290; ++i) EXPECT_LT(falling[back[i - 1]].x, falling[back[i]].x);
 }
 
-TEST(DensityPlan, IsSortedAlongACurve) {
+TEST(DensityPlan, SortingAlongTheCurveBringsNeighboursTogether) {
   const DensityInput in = random_crowd(4096);
   DensityPlan plan = plan_copies(in, std::vector<std::uint32_t>(in.mean.size(), 1), {});
-  const auto length = [&] {  // of the way from each to the next
+  const auto length = [&] {  // of the path through all means in order
     double sum = 0;
     for (std::size_t i = 1; i < plan.size(); ++i) {
       const Vec3f d = plan.mean[i] - plan.mean[i - 1];

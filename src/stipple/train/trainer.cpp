@@ -107,8 +107,8 @@ void Trainer::Impl::limit_to_memory() {
 StepReport Trainer::Impl::step(const AfterUpdate& after_update) {
   const std::lock_guard lock(model_mutex_);
   if (!is_unfinished_) {
-    retry_without_cached_photos(
-        [&] { finish_step(); });  // a restored checkpoint may lack the refinement of its last step
+    // A restored checkpoint may lack the refinement of its last step.
+    retry_without_cached_photos([&] { finish_step(); });
     retry_without_cached_photos([&] { report_ = train(); });
     is_unfinished_ = true;
     if (after_update) after_update(report_);
@@ -231,8 +231,8 @@ View Trainer::Impl::view_of(std::size_t index) {
   return view;
 }
 
-// Does what is due after the update, unless that has been done. If the refinement runs out of memory, the
-// step stays unfinished, and the next call finishes it, in this run or in one that restores its checkpoint.
+// Does what is due after the update, unless it has been done. If the refinement runs out of memory, the step
+// stays unfinished, and the next call finishes it, in this run or in one that restores its checkpoint.
 void Trainer::Impl::finish_step() {
   if (state_.finished_step == state_.step) return;
   raise_sh_degree();

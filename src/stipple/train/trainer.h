@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // Trains Gaussians from photographs, in the same way on every backend. On the CPU, and on a GPU with
 // BackendOptions::deterministic, the same seed gives the same bits.

@@ -3,12 +3,13 @@
 //
 //   8 bytes   "STIPPLE" and a byte 0
 //   u32       version
-//   u32       length of the text, u32 checksum of everything after this field
+//   u32       length of the text
+//   u32       checksum of everything after this field
 //   text      JSON: counters, view order, sizes, and the options that must agree
 //   floats    mean, log_scale, rotation, logit_opacity, sh of the Gaussians, then of both moments; then the
 //             density statistics
 //
-// Little-endian; the checksum is zlib's CRC-32.
+// Numbers are little-endian. The checksum is zlib's CRC-32.
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -19,7 +20,6 @@
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/output_file.h"
-#include "stipple/train/density/gather_in_place.h"
 #include "stipple/train/trainer_impl.h"
 
 namespace stipple {
@@ -170,7 +170,7 @@ void Trainer::Impl::save(const std::filesystem::path& path) const {
   for (const DeviceGaussians* g : {&device_.gaussians, &device_.moments.first, &device_.moments.second})
     parts.push_back(download(backend_, *g));
 
-  // Two passes over the data: the checksum precedes them in the file.
+  // The data are traversed twice, since the checksum precedes them in the file.
   const auto for_each_piece = [&](auto&& f) {
     f(std::as_bytes(std::span(dumped)));
     for (const Gaussians& part : parts) for_each_parameter([&](int, const auto& a) { f(bytes_of(a)); }, part);

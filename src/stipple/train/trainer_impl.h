@@ -74,7 +74,7 @@ class Trainer::Impl {
   Backend& backend_;
   const Scene& scene_;
   TrainOptions options_;
-  std::vector<std::size_t> views_;  // to train on
+  std::vector<std::size_t> views_;  // the training views
   float extent_;
   Schedule schedule_;
   PhotoCache photos_;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // JPEG and PNG files, distinguished by their first bytes. Images keep the channels of the file; a palette
 // becomes RGB, and transparency becomes an alpha channel. A damaged file is an Error, never a partial image.

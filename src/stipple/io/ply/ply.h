@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
 #pragma once
 // Gaussians as .ply files, in the layout of the original 3D Gaussian splatting implementation, which most
 // programs read and write.

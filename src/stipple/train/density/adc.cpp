@@ -14,8 +14,8 @@ namespace {
 
 using M = Math<float>;
 
-constexpr float kChildScale = 1 / 1.6f;       // of its parent's
-constexpr std::uint64_t kDrawsPerNormal = 2;  // random numbers in one that is normal
+constexpr float kChildScale = 1 / 1.6f;       // relative to the parent
+constexpr std::uint64_t kDrawsPerNormal = 2;  // uniform numbers per normally distributed one
 constexpr std::uint64_t kDrawsPerSplit = 6 * kDrawsPerNormal;
 constexpr std::size_t kGrain = 1 << 14;
 
@@ -25,7 +25,7 @@ bool grows(Fate fate) { return fate == Fate::kIsCloned || fate == Fate::kIsSplit
 
 float largest(Vec3f v) { return std::max({v.x, v.y, v.z}); }
 
-// Sizes and opacities are compared as they are stored, as logarithms and logits.
+// Sizes and opacities are compared in their stored form, as logarithms and logits.
 class Planner {
  public:
   Planner(const DensityInput& input, const TrainOptions& options, float extent, bool prune_large)
@@ -36,8 +36,8 @@ class Planner {
         prune_log_scale_(prune_large ? std::log(options.prune_scale * extent)
                                      : std::numeric_limits<float>::infinity()) {}
 
-  // Each Gaussian has its own part of the random numbers, whether it is split or not: the parts are then
-  // known without those before.
+  // Every Gaussian has its own section of the random numbers, whether it is split or not, so that its section
+  // does not depend on the Gaussians before it.
   DensityPlan plan(Random& random) const {
     const std::vector<Fate> fates = choose();
     std::vector<std::uint32_t> count(fates.size());
@@ -75,13 +75,14 @@ class Planner {
     return fates;
   }
 
-  // Each that grows adds one to those that there are. Where a cap leaves less room, those with the largest
-  // gradients do.
+  // Every Gaussian that grows adds one. If the cap does not leave room for all of them, those with the
+  // largest gradients grow.
   void limit(std::vector<Fate>& fates) const {
     const std::size_t kept =
         fates.size() - static_cast<std::size_t>(std::count(fates.begin(), fates.end(), Fate::kGoes));
     const std::size_t room = options_.max_gaussians > kept ? options_.max_gaussians - kept : 0;
-    std::vector<std::pair<float, std::uint32_t>> candidates;  // the largest gradient first, ties by index
+    // (-gradient, index): the largest gradient comes first, ties are ordered by index.
+    std::vector<std::pair<float, std::uint32_t>> candidates;
     for (std::size_t i = 0; i < fates.size(); ++i)
       if (grows(fates[i])) candidates.emplace_back(-gradient(i), static_cast<std::uint32_t>(i));
     if (candidates.size() <= room) return;
@@ -90,7 +91,7 @@ class Planner {
     for (auto it = refused; it != candidates.end(); ++it) fates[it->second] = fate_of(it->second, false);
   }
 
-  // Two smaller ones at places drawn from the Gaussian itself, instead of it.
+  // Replaces a Gaussian with two smaller ones at positions drawn from its own distribution.
   void split(std::size_t i, std::size_t first, Random random, DensityPlan& plan) const {
     const Mat3f rotation = M::rotation_from_quaternion(in_.rotation[i]);
     const Vec3f scale = M::scale_from_log(in_.log_scale[i], 1.0f);

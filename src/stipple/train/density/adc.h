@@ -8,14 +8,15 @@
 
 namespace stipple {
 
-// Where the picture wants to move a Gaussian much (a large mean gradient) there are too few: a small one is
-// cloned, a large one split in two. Faint ones are pruned and, when asked for, huge ones. A cap keeps the
-// candidates with the largest gradients.
+// A large mean screen-space gradient is a sign of too few Gaussians in that place: a small Gaussian is then
+// cloned, and a large one split in two. Gaussians that are too faint are pruned, and with prune_large those
+// that are too large as well. If max_gaussians leaves no room for all candidates, those with the largest
+// gradients grow.
 DensityPlan plan_adc(const DensityInput& input, const TrainOptions& options, float extent, bool prune_large,
                      Random& random);
 
-// All opacities at most options.reset_opacity, with new moments: floaters then fade unless the photos bring
-// them back.
+// Limits all opacities to options.reset_opacity and clears their moments. Floaters then fade away, unless the
+// photos bring them back.
 void reset_opacities(Backend& backend, const TrainOptions& options, DeviceGaussians& gaussians,
                      AdamMoments& moments);
 

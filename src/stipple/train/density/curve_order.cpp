@@ -12,16 +12,17 @@ namespace stipple {
 
 namespace {
 
-constexpr int kAxisBits = 10;  // 1024 cells a side: far fewer than a million Gaussians then share a cell
+constexpr int kAxisBits = 10;  // 1024 cells per side, so that few of a million Gaussians share a cell
 constexpr std::size_t kDigits = 1 << kAxisBits;
 constexpr std::size_t kChunk = 1 << 16;
-constexpr std::size_t kSampleCount = 1 << 14;  // points that are looked at to find where most of them are
+constexpr std::size_t kSampleCount = 1 << 14;  // points from which the box is estimated
 
 struct Box {
   Vec3f low{0, 0, 0}, high{0, 0, 0};
 };
 
-// Most of the points lie in a box that a few far ones would stretch out of all proportion.
+// A box of most of the points. Quantiles are used because a few distant points would enlarge the bounding box
+// out of all proportion.
 Box bulk_of(std::span<const Vec3f> points) {
   const std::size_t stride = points.size() / kSampleCount + 1;
   Box box;
@@ -54,8 +55,8 @@ std::uint64_t morton_code(Vec3f p, const Box& box) {
   return code;
 }
 
-// One stable pass of a radix sort, by kAxisBits bits from `shift` on. Every chunk counts its digits, so that
-// each knows where its own go, whichever comes first.
+// One stable pass of a radix sort, by the kAxisBits bits that start at `shift`. The chunks count their digits
+// first, so that each one knows where its keys go and all can be moved in parallel.
 void counting_pass(const std::vector<std::uint64_t>& from, std::vector<std::uint64_t>& to, int shift) {
   const auto digit = [shift](std::uint64_t key) { return (key >> shift) % kDigits; };
   std::vector<std::array<std::uint32_t, kDigits>> place(chunk_count(from.size(), kChunk));

@@ -8,7 +8,8 @@
 
 namespace stipple {
 
-// The points' indices along a Morton curve, so that what is near in space is near in memory; ties by index.
+// Indices of the points in the order of a Morton curve, so that neighbours in space become neighbours in
+// memory. Ties are ordered by index.
 std::vector<std::uint32_t> curve_order(std::span<const Vec3f> points);
 
 }  // namespace stipple

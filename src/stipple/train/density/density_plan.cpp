@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kChunk = 1 << 14;
 
-// For every chunk of Gaussians, how many entries those before it have; and at last, how many there are.
+// For every chunk of Gaussians, the number of entries before it; then the number of all entries.
 std::vector<std::size_t> first_entries(const std::vector<std::uint32_t>& count) {
   std::vector<std::size_t> first(chunk_count(count.size(), kChunk) + 1, 0);
   parallel_chunks(count.size(), kChunk, [&](std::size_t chunk, std::size_t begin, std::size_t end) {
@@ -50,8 +50,8 @@ void reorder(std::vector<T>& values, const std::vector<std::uint32_t>& order) {
   values = std::move(sorted);
 }
 
-// What carrying out a plan takes at its peak beyond what is in use: rows, what is added, and the largest
-// array while its old and its new one are both there.
+// The peak of the additional memory while a plan is carried out, in bytes: the rows, the added Gaussians, and
+// a second copy of the largest array.
 std::size_t extra_bytes(std::size_t before, std::size_t after, const DeviceGaussians& g) {
   const std::size_t added = after > before ? after - before : 0;
   return after * sizeof(std::uint32_t) + train_state_bytes(added, g.sh_degree) +
@@ -90,7 +90,7 @@ void sort_along_curve(DensityPlan& plan) {
   reorder(plan.logit_opacity, order);
 }
 
-// Array by array: all of them twice would be half of the memory.
+// The arrays are replaced one by one, since copies of all of them would take half of the memory.
 void carry_out(Backend& backend, const DensityPlan& plan, TrainState& state) {
   DeviceGaussians& g = state.gaussians;
   require_room(backend, extra_bytes(g.size(), plan.size(), g));

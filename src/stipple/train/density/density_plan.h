@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What density control wants the Gaussians to be next. The strategies make such plans on the host; carrying
-// them out takes nothing from a backend but gather().
+// A plan says what the Gaussians will be after a refinement. The strategies make plans on the host; to carry
+// one out, a backend needs only gather().
 #include <functional>
 #include <vector>
 
@@ -9,19 +9,19 @@
 
 namespace stipple {
 
-// What the strategies look at, downloaded.
+// The part of the training state that the strategies need, on the host.
 struct DensityInput {
   std::vector<Vec3f> mean, log_scale;
   std::vector<Vec4f> rotation;
   std::vector<float> logit_opacity;
-  std::vector<Vec2f> statistics;  // as TrainState has them
+  std::vector<Vec2f> statistics;  // TrainState::statistics
 };
 
 DensityInput download_density_input(const Backend& backend, const TrainState& state);
 
 struct DensityPlan {
-  // One entry a Gaussian to be: whose rotation and colour it takes over, whose moments (kNoRow: they are
-  // zero), and its other parameters.
+  // One entry per new Gaussian: the old Gaussian whose rotation and colour it inherits, the one whose moments
+  // it inherits (kNoRow for zero moments), and its other parameters.
   std::vector<std::uint32_t> source, moment_source;
   std::vector<Vec3f> mean, log_scale;
   std::vector<float> logit_opacity;
@@ -29,17 +29,18 @@ struct DensityPlan {
   std::size_t size() const { return source.size(); }
 };
 
-// Each Gaussian i count[i] times, beside each other and in their order; the first of them keeps its moments.
-// `edit` is called for those that come more than once, to set what differs in the entries from `first` on; on
-// any thread.
+// A plan with count[i] adjacent copies of each Gaussian i, in the order of the Gaussians. The first copy
+// keeps the moments. For every Gaussian with more than one copy, `edit` is called, on any thread, to change
+// the copies, which are the count[i] entries from `first` on.
 using EditCopies = std::function<void(std::size_t i, std::size_t first, DensityPlan& plan)>;
 DensityPlan plan_copies(const DensityInput& from, const std::vector<std::uint32_t>& count,
                         const EditCopies& edit);
 
-// Orders the plan along a curve through the means, so that what is near in space is near in memory.
+// Sorts the plan by curve_order() of the means.
 void sort_along_curve(DensityPlan& plan);
 
-// The statistics then start anew. Throws OutOfMemory before anything is changed.
+// Replaces the Gaussians and their moments, and clears the statistics. If this throws OutOfMemory, nothing
+// has been changed.
 void carry_out(Backend& backend, const DensityPlan& plan, TrainState& state);
 
 }  // namespace stipple

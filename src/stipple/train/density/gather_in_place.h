@@ -4,7 +4,8 @@
 
 namespace stipple {
 
-// array = its rows in this order. A row is so many elements.
+// Replaces the array with the given rows of it, in that order. A row has row_elements elements; the row
+// Backend::kNoRow gives zeros.
 template <class T>
 void gather_in_place(Backend& backend, DeviceArray<T>& array, const DeviceArray<std::uint32_t>& rows,
                      int row_elements) {
@@ -13,12 +14,6 @@ void gather_in_place(Backend& backend, DeviceArray<T>& array, const DeviceArray<
   to.resize(backend, rows.size() * n);
   if (!to.empty()) backend.gather(*array.memory(), rows, n * sizeof(T), *to.memory());
   array = std::move(to);
-}
-
-// Throws OutOfMemory unless so many bytes can be taken now. Asked before a change that takes several steps,
-// so that it is made as a whole or not at all.
-inline void require_room(Backend& backend, std::size_t bytes) {
-  if (backend.own_memory_bytes() > 0) backend.allocate(bytes);
 }
 
 }  // namespace stipple

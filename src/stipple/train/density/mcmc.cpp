@@ -16,10 +16,9 @@ using M = Math<float>;
 
 constexpr int kMaxShares = 51;
 constexpr float kMostOpaque = 1 - 1e-6f;
-
 constexpr std::size_t kGrain = 1 << 14;
 
-// Draws by weight, with replacement.
+// Draws indices with probabilities proportional to their weights, with replacement.
 class Lottery {
  public:
   explicit Lottery(const std::vector<float>& weights) : cumulative_(weights.size()) {
@@ -32,7 +31,7 @@ class Lottery {
   bool is_empty() const { return cumulative_.empty() || !(cumulative_.back() > 0); }
   std::size_t draw(Random& random) const {
     const double pick = static_cast<double>(random.bits() >> 11) * 0x1p-53 * cumulative_.back();
-    // First among every kStride-th, which stay in cache.
+    // The search starts among every kStride-th sum, which stay in the cache.
     const auto after = std::upper_bound(coarse_.begin(), coarse_.end(), pick) - coarse_.begin();
     const auto begin = cumulative_.begin() + (after - 1) * kStride;
     const auto end = after * kStride < std::ssize(cumulative_) ? begin + kStride : cumulative_.end();
@@ -43,10 +42,10 @@ class Lottery {
  private:
   static constexpr std::ptrdiff_t kStride = 512;
   std::vector<double> cumulative_;
-  std::vector<double> coarse_;  // what comes before every kStride-th
+  std::vector<double> coarse_;  // the sum of the weights before every kStride-th index
 };
 
-// The opacities, 0 for those that are too faint to stay.
+// The opacities, or 0 for Gaussians that are too faint to stay.
 std::vector<float> opacities_of_the_living(const DensityInput& input, float least) {
   std::vector<float> opacity(input.logit_opacity.size());
   parallel_for(
@@ -59,7 +58,7 @@ std::vector<float> opacities_of_the_living(const DensityInput& input, float leas
   return opacity;
 }
 
-// How many Gaussians there are to be.
+// The number of Gaussians after the refinement.
 std::size_t grown(std::size_t n, const TrainOptions& options) {
   const std::size_t cap = options.max_gaussians > 0 ? options.max_gaussians : n;
   const auto wanted =
@@ -69,7 +68,8 @@ std::size_t grown(std::size_t n, const TrainOptions& options) {
 
 }  // namespace
 
-// With o' = 1 - (1 - o)^(1/n), the scale follows from equal integrals along a line through the middle:
+// With the opacity o' = 1 - (1 - o)^(1/n), the scale factor follows from equal integrals along a line through
+// the centre:
 // o / sum_{i=1..n} sum_{k=0..i-1} binomial(i - 1, k) (-1)^k o'^(k + 1) / sqrt(k + 1).
 Share share_of(float opacity, int n) {
   n = std::clamp(n, 1, kMaxShares);
@@ -90,7 +90,7 @@ DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, Ra
   const std::size_t n = input.mean.size();
   const std::vector<float> opacity = opacities_of_the_living(input, options.prune_opacity);
   const Lottery lottery(opacity);
-  if (lottery.is_empty())  // nothing is left to be copied
+  if (lottery.is_empty())  // every Gaussian is too faint, so that there is none to copy
     return plan_copies(input, std::vector<std::uint32_t>(n, 1), {});
   std::vector<std::uint32_t> shares(n);
   std::transform(opacity.begin(), opacity.end(), shares.begin(), [](float o) { return o > 0 ? 1u : 0u; });
@@ -110,7 +110,7 @@ DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, Ra
   return plan_copies(input, shares, [&](std::size_t i, std::size_t first, DensityPlan& plan) {
     const Share share = share_of(opacity[i], static_cast<int>(shares[i]));
     for (std::size_t at = first; at < first + shares[i]; ++at) {
-      plan.moment_source[at] = Backend::kNoRow;  // what the optimiser knew of it holds no longer
+      plan.moment_source[at] = Backend::kNoRow;  // the optimiser's history no longer applies
       plan.logit_opacity[at] = M::logit(std::max(share.opacity, options.prune_opacity));
       plan.log_scale[at] = input.log_scale[i] + Vec3f(1, 1, 1) * std::log(share.scale_factor);
     }

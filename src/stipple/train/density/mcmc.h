@@ -7,11 +7,13 @@
 
 namespace stipple {
 
-// Faint Gaussians move to where others are, drawn by opacity, and the number grows by a factor up to the cap
-// in the same way. Those that share a place share its opacity, so that the picture stays as it was.
+// Relocates Gaussians that are too faint to the positions of others, which are drawn with probabilities
+// proportional to their opacities. In the same way, new Gaussians are added: the total grows by the
+// factor options.growth, up to options.max_gaussians. Gaussians at the same position share its opacity, so
+// that the rendered image stays nearly the same.
 DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, Random& random);
 
-// One of n Gaussians in the place of one, so that all n together look like it.
+// One of n equal Gaussians that replace a single one, chosen so that together they look like it.
 struct Share {
   float opacity, scale_factor;
 };

@@ -1,0 +1,46 @@
+# The headers that are installed: stipple.h and everything it includes. Each .h file among them carries the comment "Part
+# of the public interface"; the .glsl and .inc files are the body of math/math.h. tests/install holds this list to that.
+set(public_headers
+  backend/backend.h
+  backend/pass.h
+  backend/render.h
+  backend/train_step.h
+  backend/view.h
+  camera/camera.h
+  camera/lens.h
+  core/device.h
+  core/error.h
+  core/gaussians.h
+  evaluate/evaluation.h
+  image/byte_image.h
+  image/image.h
+  io/camera_file.h
+  io/image/image_file.h
+  io/npy.h
+  io/ply/ply.h
+  math/activation.glsl
+  math/adam.glsl
+  math/blending.glsl
+  math/covariance.glsl
+  math/density.glsl
+  math/footprint.glsl
+  math/gaussian.glsl
+  math/harmonics.glsl
+  math/host_device.h
+  math/math.h
+  math/math.inc
+  math/noise.glsl
+  math/projection.glsl
+  math/similarity.glsl
+  math/tiles.glsl
+  math/vec.h
+  math/vec.inc
+  path/camera_path.h
+  photo/load_photo.h
+  photo/photo.h
+  scene/check_scene.h
+  scene/scene.h
+  stipple.h
+  synth/synth.h
+  train/train_options.h
+  train/trainer.h)
