@@ -27,7 +27,8 @@ class Conformance : public testing::TestWithParam<std::tuple<std::string, int>> 
 // Compares the splat of every Gaussian. A Gaussian close to a culling threshold may be culled in only one of
 // the two.
 TEST_P(Conformance, Project) {
-  const auto& [name, gaussians, view] = scene();
+  const Gaussians gaussians = scene().gaussians();
+  const View& view = scene().view;
   Rendering run(backend(), gaussians, view);
   auto ours = run.projection.splat.download(*run.backend);
   auto expected = reference_project(to_reference(gaussians, view));
@@ -69,7 +70,8 @@ TEST_P(Conformance, Project) {
 
 // Each tile lists the Gaussians drawn in it, nearest first.
 TEST_P(Conformance, Bin) {
-  const auto& [name, gaussians, view] = scene();
+  const Gaussians gaussians = scene().gaussians();
+  const View& view = scene().view;
   Rendering run(backend(), gaussians, view);
   auto splats = run.projection.splat.download(*run.backend);
   auto slots = run.bins.gaussian_from_slot.download(*run.backend);
@@ -111,7 +113,8 @@ constexpr double kUndecidedShare = 2e-3;
 constexpr double kPixelTolerance = 5e-5;
 
 TEST_P(Conformance, Image) {
-  const auto& [name, gaussians, view] = scene();
+  const Gaussians gaussians = scene().gaussians();
+  const View& view = scene().view;
   Rendering run(backend(), gaussians, view);
   const Reference inputs = to_reference(gaussians, view);
   const Picture expected = reference_render(inputs);
@@ -180,7 +183,8 @@ void expect_close(const T& ours, const U& expected, const char* name) {
 }
 
 TEST_P(Conformance, Gradients) {
-  const auto& [name, gaussians, view] = scene();
+  const Gaussians gaussians = scene().gaussians();
+  const View& view = scene().view;
   Rendering run(backend(), gaussians, view);
   const Reference inputs = to_reference(gaussians, view);
   const auto splats = reference_project(inputs);

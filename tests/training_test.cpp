@@ -158,7 +158,7 @@ TEST_P(TrainingTest, BatchesLearnAndResumeToTheSameBits) {
   TrainOptions other = o;
   other.batch = 1;
   Trainer different(*backend, small_scene(), other);
-  EXPECT_NE(error_of([&] { different.restore(folder / "checkpoint"); }).find("batch 3, not 1"),
+  EXPECT_NE(error_of([&] { different.restore(folder / "checkpoint"); }).find("batch is 3, not 1"),
             std::string::npos);
   STIPPLE_SKIP_UNORDERED(backend_name());
   while (!second.done()) second.step();

@@ -129,8 +129,7 @@ void add_eval(CLI::App& app) {
   command->add_option("scene", a->scene, "folder of the scene; by default, the scene of the run");
   command->add_option("-o,--output", a->sheet,
                       ".png file for a contact sheet of rendered images beside photos; by default, "
-                      "contact_sheet.png in the run's "
-                      "folder");
+                      "contact_sheet.png in the run's folder");
   command->add_flag("--train", a->train, "use the training views instead of the test views");
   command->add_flag("--json", a->json, "print the scores as JSON");
   add_backend_options(*command, a->backend);

@@ -156,8 +156,7 @@ class TrainingRun {
   void warn_of_memory_cap() {
     if (trainer_.memory_cap() == 0 || std::exchange(has_warned_of_memory_, true)) return;
     print_warning(
-        fmt::format("the number of Gaussians is limited to {}, as many as fit into the device's memory",
-                    trainer_.memory_cap()));
+        fmt::format("the device's memory limits the number of Gaussians to {}", trainer_.memory_cap()));
   }
 
   std::string note(const StepReport& r, const Progress& progress) const {

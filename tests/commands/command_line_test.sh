@@ -14,10 +14,29 @@ run --version
 check "--version prints the version" grep -qE '^stipple [0-9]+\.[0-9]+\.[0-9]+$' stdout
 run
 check "without a command: usage error" status_is 2
-check "without a command: prints the help" says "fit"
+for command in sfm train render; do check "without a command: shows $command among the first steps" says "stipple $command"; done
 run fit --gausians 10 -o out
 check "mistyped option: usage error" status_is 2
-check "mistyped option: the error names it" one_line_with "--gausians"
+check "mistyped option: the error names it and suggests the nearest" \
+  one_line_with "there is no option --gausians; did you mean --gaussians?"
+run train scene -o out --stpes=3
+check "mistyped option with a value: the error suggests the nearest" one_line_with "--stpes; did you mean --steps?"
+run train scene -o out --wheels 4
+check "option like no other: the error suggests nothing" one_line_with "there is no option --wheels (see stipple train --help)"
+run trian scene
+check "mistyped command: the error suggests the nearest" one_line_with "there is no command 'trian'; did you mean train?"
+run info a.ply b.ply
+check "argument too many: the error names it" one_line_with "'b.ply' was not expected"
+run train scene -o out --steps 0
+check "option out of range: usage error" status_is 2
+check "option out of range: the error names the flag" one_line_with "--steps must be at least 1"
+check "errors have no colour unless stderr is a terminal" [ "$(grep -c $'\033' stderr)" = 0 ]
+if command -v script >/dev/null; then
+  env -u NO_COLOR script -qec "$stipple trian" typescript >/dev/null 2>&1
+  check "errors are coloured on a terminal" grep -q $'\033' typescript
+  NO_COLOR=1 script -qec "$stipple trian" typescript >/dev/null 2>&1
+  check "NO_COLOR turns colour off" [ "$(grep -c $'\033' typescript)" = 0 ]
+fi
 run fot
 check "unknown command: usage error" status_is 2
 check "unknown command: the error names it" one_line_with "fot"

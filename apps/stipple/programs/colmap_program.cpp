@@ -122,10 +122,10 @@ class ColmapRun {
   }
 
   std::string advice() const {
-    return options_.is_sequence
-               ? "use more photos or frames, so that neighbours overlap more"
-               : "take more, so that neighbours overlap more; for photos that were taken along a walk, try "
-                 "--sequential";
+    return options_.is_sequence ? "use more photos or frames, so that neighbouring ones overlap more"
+                                : "take more, so that neighbouring ones overlap more; for photos that were "
+                                  "taken along a walk, "
+                                  "try --sequential";
   }
 
   fs::path undistort(const fs::path& model) {

@@ -70,7 +70,8 @@ void for_each_run_option(Options& o, F f) {
   f("refine_until", "Density", t.refine_until, "last step of density control in a run of 30,000 steps");
   f("refine_every", "Density", t.refine_every,
     "steps between refinements in a run of 30,000 steps; at least 50 in shorter runs");
-  f("prune_opacity", "Density", t.prune_opacity, "remove Gaussians with a lower opacity");
+  f("prune_opacity", "Density", t.prune_opacity,
+    "remove (adc) or relocate (mcmc) Gaussians with a lower opacity");
   f("grow_gradient", "Density", t.grow_gradient,
     "adc: clone or split Gaussians whose mean screen-space gradient is above this threshold");
   f("absgrad", "Density", t.absolute_gradients,

@@ -35,7 +35,7 @@ TEST(CheckScene, AcceptsGoodScene) {
 TEST(CheckScene, ReportsMissingScene) {
   TestFolder folder;
   EXPECT_FALSE(check_scene(folder.path()).would_train());
-  EXPECT_EQ(report_of(folder).substr(0, 35), "error: scene: neither a COLMAP mode");
+  EXPECT_EQ(report_of(folder).substr(0, 35), "error: scene: this folder holds nei");
 }
 
 TEST(CheckScene, RejectsDamagedPhoto) {

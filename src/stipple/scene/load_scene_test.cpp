@@ -234,10 +234,9 @@ TEST(LoadScene, SurvivesCyclicLinks) {
 
 TEST(LoadScene, RejectsWhatIsNotAScene) {
   TestFolder folder;
-  EXPECT_EQ(
-      problems_of(folder),
-      "scene: neither a COLMAP model (sparse/0) nor a transforms.json is here; for a folder of photos, run "
-      "\"stipple sfm\" first\n");
+  EXPECT_EQ(problems_of(folder),
+            "scene: this folder holds neither a COLMAP model (sparse/0) nor a transforms.json\n");
+  EXPECT_THROW(load_scene(folder.path()), NotAScene);
   EXPECT_EQ(error_of([&] { load_scene(folder / "nowhere"); }),
             (folder / "nowhere").string() + ": there is no such folder");
   folder.write("file", "x");
