@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "stipple/backend/render_settings.h"
 #include "stipple/reference/reference_render.h"
 
 namespace stipple {
@@ -72,7 +73,10 @@ Scene random_scene(const Case& c, unsigned seed) {
   s.camera.center_px = {8.7, 5.6};
   s.camera.size_px = {16, 12};
   s.background = {0.2, 0.5, 0.8};
-  s.settings = {0.2, 0.3, 1.1, 0.99, c.antialiased, c.inverse_depth};
+  s.settings = render_settings<Math<double>::RenderSettings>({});
+  s.settings.scale_modifier = 1.1;
+  s.settings.antialiased = c.antialiased;
+  s.settings.inverse_depth = c.inverse_depth;
   return s;
 }
 
@@ -208,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(, ReferenceGradients,
                                          Case{100, 3, true, true, false, 3},
                                          Case{100, 0, false, false, true}));
 
-// The cases above must cover the branches for which they are there.
+// The cases above must reach the branches they were added for.
 TEST(ReferenceScenes, CoverTheClampedBranches) {
   int clamped_view = 0, clamped_alpha = 0, clamped_color = 0;
   for (const Case& c : {Case{10, 3, false, false, false, 3}, Case{10, 3}}) {

@@ -158,7 +158,9 @@ TEST_P(TrainingTest, BatchesLearnAndResumeToTheSameBits) {
   TrainOptions other = o;
   other.batch = 1;
   Trainer different(*backend, small_scene(), other);
-  EXPECT_NE(error_of([&] { different.restore(folder / "checkpoint"); }).find("batch is 3, not 1"),
+  EXPECT_NE(error_of([&] {
+              different.restore(folder / "checkpoint");
+            }).find("with batch 3, but this run has batch 1"),
             std::string::npos);
   STIPPLE_SKIP_UNORDERED(backend_name());
   while (!second.done()) second.step();
@@ -314,15 +316,32 @@ TEST(Checkpoint, RejectsDamagedFilesAndLeavesTheTrainerUnchanged) {
   std::string flipped = good;
   flipped[good.size() - 100] ^= 1;
   EXPECT_EQ(error_with(flipped), "the checkpoint is damaged (its checksum is wrong) and cannot be used");
+  for (std::size_t at = 0; at < good.size(); at += at < 1000 ? 1 : good.size() / 50) {
+    flipped = good;
+    flipped[at] ^= static_cast<char>(1 << at % 8);
+    EXPECT_NE(error_with(flipped), "") << at;
+  }
   o.seed = 5;
   Trainer other(*backend, small_scene(), o);
   EXPECT_EQ(
       error_of([&] { other.restore(folder / "good"); }),
       (folder / "good").string() +
-          ": the checkpoint belongs to another run (seed is 1, not 5); restore it with the scene and the "
-          "options of that run");
+          ": the checkpoint is from a run with seed 1, but this run has seed 5; resume it with the scene and "
+          "the options of that run");
   EXPECT_EQ(error_of([&] { trainer.save(folder / "no/such/folder"); }).empty(), false);
   trainer.restore(folder / "good");
+}
+
+TEST(Checkpoint, NamesOfPhotosNeedNotBeUtf8) {
+  TestFolder folder;
+  auto backend = make_backend("cpu");
+  Scene scene = small_scene();
+  scene.views[0].name = "caf\xe9.png";  // Latin-1
+  Trainer trainer(*backend, scene, quick(Strategy::kAdc));
+  trainer.step();
+  trainer.save(folder / "checkpoint");
+  trainer.restore(folder / "checkpoint");
+  EXPECT_EQ(trainer.steps_done(), 1);
 }
 
 // A step whose loss or gradient is not finite changes nothing and is counted as skipped.

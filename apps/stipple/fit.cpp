@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "apps/stipple/commands.h"
+#include "apps/stipple/files/create_folder.h"
 #include "apps/stipple/options/backend_choice.h"
 #include "apps/stipple/options/whole_number.h"
 #include "apps/stipple/terminal/format.h"
@@ -40,9 +41,7 @@ Image load_input(const FitArguments& a) {
 
 // Called before the fit, so that an unwritable folder is reported at once.
 void prepare_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw Error(fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
+  create_folder(folder);
   OutputFile::check(folder / "model.ply");
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "apps/stipple/commands.h"
+#include "apps/stipple/files/has_extension.h"
 #include "apps/stipple/options/backend_choice.h"
 #include "apps/stipple/options/option_flags.h"
 #include "apps/stipple/render_path.h"
@@ -30,16 +31,12 @@ struct RenderArguments {
   PathArguments path;
 };
 
-bool has_extension(const std::string& path, const char* extension) {
-  return std::filesystem::path(path).extension() == extension;
-}
-
 // Called before rendering, so that a mistyped name is reported at once.
 void check_outputs(const RenderArguments& a) {
-  if (!has_extension(a.output, ".png") && !has_extension(a.output, ".npy"))
+  if (!has_extension(a.output, {".png"}) && !has_extension(a.output, {".npy"}))
     throw Error(fmt::format("{}: the name of the image must end in .png or .npy", a.output));
   for (const std::string& path : {a.depth, a.inverse_depth, a.alpha})
-    if (!path.empty() && !has_extension(path, ".npy"))
+    if (!path.empty() && !has_extension(path, {".npy"}))
       throw Error(fmt::format("{}: the names of depth and alpha files must end in .npy", path));
   std::vector<std::string> outputs = {a.output, a.depth, a.inverse_depth, a.alpha};
   std::erase(outputs, "");
@@ -59,7 +56,7 @@ void render_image(const RenderArguments& a, RenderOptions options) {
   if (!a.inverse_depth.empty()) options.depth = DepthOutput::kInverse;
 
   const RenderedImages images = render(*a.backend.make(), gaussians, {camera, options});
-  if (has_extension(a.output, ".npy"))
+  if (has_extension(a.output, {".npy"}))
     save_npy(images.color, a.output);
   else
     save_png(images.color, a.output);
@@ -113,8 +110,8 @@ void add_render(CLI::App& app) {
   for (CLI::Option* option : {depth, inverse, alpha}) option->excludes(path);
   const RenderOptions defaults;
   for_each_render_option(defaults, [&](const char* name, const auto& value, OptionRange, const char* help) {
-    add_option_flag(*command, name, "Appearance (by default as the run was trained; for a .ply as shown)",
-                    value, help, a->given);
+    add_option_flag(*command, name, "Appearance (by default, that of the run; for a .ply, as shown)", value,
+                    help, a->given);
   });
   add_backend_options(*command, a->backend);
   command->callback([a] { run_render(*a); });

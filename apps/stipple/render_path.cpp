@@ -6,9 +6,10 @@
 #include <future>
 
 #include "apps/stipple/commands.h"
+#include "apps/stipple/files/create_folder.h"
+#include "apps/stipple/files/temporary_folder.h"
 #include "apps/stipple/options/picture_size.h"
 #include "apps/stipple/options/whole_number.h"
-#include "apps/stipple/programs/temporary_folder.h"
 #include "apps/stipple/programs/video.h"
 #include "apps/stipple/run/run_folder.h"
 #include "apps/stipple/terminal/interrupt.h"
@@ -75,12 +76,6 @@ void check_output(const PathArguments& a, const fs::path& output) {
                     output.string(), kHowToInstallFfmpeg));
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
-}
-
 // Each frame is compressed while the next one is rendered. Returns the number of frames, which is smaller
 // after an interrupt.
 int render_frames(const std::vector<PathFrame>& frames, const fs::path& folder, const RenderOptions& options,
@@ -93,7 +88,7 @@ int render_frames(const std::vector<PathFrame>& frames, const fs::path& folder, 
     Image image = renderer.render({frame.camera, options}).color;
     if (saved.valid()) saved.get();
     const fs::path file = folder / frame.name;
-    make_folder(file.parent_path());
+    create_folder(file.parent_path());
     saved = std::async(std::launch::async, [image = std::move(image), file] { save_png(image, file); });
     progress.update(++done, "frames");
   }
@@ -122,7 +117,7 @@ void render_video(const std::vector<PathFrame>& frames, const fs::path& video, d
 
 void render_folder(const std::vector<PathFrame>& frames, const fs::path& folder, const PathArguments& a,
                    const RenderOptions& options, ModelRenderer& renderer) {
-  make_folder(folder);
+  create_folder(folder);
   const int done = render_frames(frames, folder, options, renderer);
   require_all(done, frames.size(), fmt::format("they are in {}", folder.string()));
   fmt::print("{}: {} frames\n", folder.string(), frames.size());

@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "apps/stipple/commands.h"
+#include "apps/stipple/files/create_folder.h"
+#include "apps/stipple/files/has_extension.h"
 #include "apps/stipple/programs/colmap_program.h"
 #include "apps/stipple/programs/video.h"
 #include "apps/stipple/terminal/interrupt.h"
@@ -52,10 +54,7 @@ void check_output(const fs::path& output, const fs::path& input) {
 
 // Removes the files of an earlier attempt, which would be mixed with the new ones.
 fs::path prepare_work_folder(const fs::path& output) {
-  const fs::path work = output / "sfm";
-  std::error_code error;
-  fs::create_directories(work, error);
-  if (error) throw Error(fmt::format("cannot create the folder {}: {}", work.string(), error.message()));
+  const fs::path work = create_folder(output / "sfm");
   for (const char* name : {"database.db", "database.db-shm", "database.db-wal", "sparse", "undistorted"})
     fs::remove_all(work / name);
   return work;
@@ -137,7 +136,7 @@ void add_sfm(CLI::App& app) {
       "sfm", "Make a scene from photos or a video: find where they were taken, with COLMAP");
   command->add_option("photos", a->input, "folder of JPEGs and PNGs, or a video")->required();
   command->add_option("-o,--output", a->output, "folder for the scene")->required();
-  command->add_option("--camera-model", a->options.camera_model, "camera model of COLMAP")
+  command->add_option("--camera-model", a->options.camera_model, "COLMAP camera model")
       ->check(CLI::IsMember({"SIMPLE_PINHOLE", "PINHOLE", "SIMPLE_RADIAL", "RADIAL", "OPENCV", "FULL_OPENCV",
                              "SIMPLE_RADIAL_FISHEYE", "RADIAL_FISHEYE", "OPENCV_FISHEYE", "FOV",
                              "THIN_PRISM_FISHEYE"}))

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "apps/stipple/commands.h"
+#include "apps/stipple/files/create_folder.h"
 #include "apps/stipple/options/picture_size.h"
 #include "apps/stipple/options/whole_number.h"
 #include "apps/stipple/terminal/interrupt.h"
@@ -27,13 +28,6 @@ struct SynthArguments {
   bool depth = false;
   SynthOptions options;
 };
-
-fs::path make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
-  return folder;
-}
 
 Lens lens_of(const Camera& camera) {
   Lens lens;
@@ -63,7 +57,7 @@ void save_cameras(const SynthArguments& a, const std::vector<SynthView>& views) 
   const Points points = synth_points(a.options);
   if (a.format == "transforms") return save_transforms(images, points, a.output);
   const ColmapFormat format = a.format == "colmap" ? ColmapFormat::kBinary : ColmapFormat::kText;
-  save_colmap(images, points, format, make_folder(fs::path(a.output) / "sparse" / "0"));
+  save_colmap(images, points, format, create_folder(fs::path(a.output) / "sparse" / "0"));
 }
 
 // Refuses a folder with files of another format that would be read instead of the new ones.
@@ -81,8 +75,8 @@ void run_synth(SynthArguments a) {
   a.options.width_px = size.width_px;
   a.options.height_px = size.height_px;
   check_output(a);
-  const fs::path images = make_folder(fs::path(a.output) / "images");
-  const fs::path depths = a.depth ? make_folder(fs::path(a.output) / "depth") : fs::path();
+  const fs::path images = create_folder(fs::path(a.output) / "images");
+  const fs::path depths = a.depth ? create_folder(fs::path(a.output) / "depth") : fs::path();
   const std::vector<SynthView> views = synth_cameras(a.options);
   catch_interrupts();
   Progress progress(static_cast<int>(views.size()));

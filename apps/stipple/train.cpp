@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apps/stipple/commands.h"
+#include "apps/stipple/files/create_folder.h"
 #include "apps/stipple/options/run_flags.h"
 #include "apps/stipple/run/memory_use.h"
 #include "apps/stipple/run/run_writer.h"
@@ -51,13 +52,6 @@ void check_folder(const TrainArguments& a) {
         fmt::format("{}: this folder already holds a run; continue it with --resume, replace it with "
                     "--overwrite, or name another folder",
                     folder.string()));
-}
-
-void create_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
-  OutputFile::check(folder / "model.ply");
 }
 
 // Removes the files of an earlier run that the new run would not overwrite at once.
@@ -123,10 +117,18 @@ class TrainingRun {
 
   void restore() {
     const fs::path checkpoint = folder_ / "checkpoint";
-    if (fs::exists(checkpoint))
-      trainer_.restore(checkpoint);
-    else
-      print_warning("the run was stopped before its first checkpoint and starts from the beginning");
+    try {
+      if (fs::exists(checkpoint))
+        trainer_.restore(checkpoint);
+      else
+        print_warning(
+            fmt::format("there is no checkpoint in {}; training starts from step 0", folder_.string()));
+    } catch (const DamagedCheckpoint& e) {
+      throw Error(
+          fmt::format("{}; {} is the last model that was saved, and --overwrite --config {} starts the run "
+                      "again with its options",
+                      e.what(), (folder_ / "model.ply").string(), (folder_ / "options.json").string()));
+    }
     writer_.resume_at(trainer_.steps_done());
   }
 
@@ -249,7 +251,8 @@ void run_train(TrainArguments a) {
   check_folder(a);
   if (a.resume && a.flags.config.empty()) a.flags.config = (fs::path(a.output) / "options.json").string();
   const RunOptions options = resolve(a.flags);
-  create_folder(a.output);
+  OutputFile::check(create_folder(a.output) /
+                    "model.ply");  // before the work, so that a mistake costs nothing
   TrainingRun(a, options).run();
 }
 
@@ -257,7 +260,7 @@ void run_train(TrainArguments a) {
 
 void add_train(CLI::App& app) {
   auto a = std::make_shared<TrainArguments>();
-  CLI::App* command = app.add_subcommand("train", "Train a model from a folder of posed photos");
+  CLI::App* command = app.add_subcommand("train", "Train a model from a scene: photos with known cameras");
   command->add_option("scene", a->scene, "folder with a COLMAP model or a transforms.json")->required();
   command
       ->add_option("-o,--output", a->output,

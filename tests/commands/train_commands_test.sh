@@ -110,6 +110,8 @@ cp whole/checkpoint good_checkpoint
 head -c 1000 good_checkpoint >whole/checkpoint
 run train scene -o whole --resume --stop-at 500
 check "truncated checkpoint: the error says so" last_line_with "the checkpoint is truncated"
+check "truncated checkpoint: the error says what is left and how to start again" last_line_with \
+  "whole/model.ply is the last model that was saved, and --overwrite --config whole/options.json starts the run again"
 echo "something else" >whole/checkpoint
 run train scene -o whole --resume --stop-at 500
 check "a file that is not a checkpoint: the error says so" last_line_with "this file is not a Stipple checkpoint"

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "stipple/backend/render_settings.h"
 #include "stipple/reference/reference_render.h"
 #include "tests/helpers/load_npz.h"
 
@@ -85,7 +86,7 @@ inline Fixture load_fixture(const std::string& name) {
   s.camera.center_px = {a["cx"][0], a["cy"][0]};
   s.camera.size_px = {a["width"][0], a["height"][0]};
   s.background = vec3_at(a["bg"], 0);
-  s.settings = {0.2, 0.3, 1, 0.99, false, false};
+  s.settings = render_settings<Math<double>::RenderSettings>({});
   f.picture.channels = pixels_from_planes(a["image"]);
   f.dL_dpicture.channels = pixels_from_planes(a["d_image"]);
   f.dL_dpicture.alpha.assign(f.dL_dpicture.channels.size(), 0);

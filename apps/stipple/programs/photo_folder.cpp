@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "apps/stipple/files/has_extension.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image/image_file.h"
 
@@ -38,12 +39,6 @@ std::vector<fs::path> names_in(const fs::path& folder) try {
 }
 
 }  // namespace
-
-bool has_extension(const fs::path& path, std::initializer_list<const char*> extensions) {
-  std::string extension = path.extension().string();
-  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
-}
 
 PhotoFolder find_photos(const fs::path& folder) {
   PhotoFolder photos{folder, names_in(folder)};

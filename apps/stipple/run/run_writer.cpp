@@ -54,9 +54,12 @@ void RunWriter::resume_at(int step) {
   std::string kept;
   for (std::string line; std::getline(old, line);) {
     const json parsed = json::parse(line, nullptr, false);
-    if (!parsed.is_object() || !parsed.contains("step") || parsed["step"] > step) continue;
+    if (!parsed.is_object() || !parsed.contains("step") || !parsed["step"].is_number() ||
+        parsed["step"] > step)
+      continue;
     kept += line + "\n";
-    seconds_ = parsed.value("seconds", seconds_);
+    if (const auto found = parsed.find("seconds"); found != parsed.end() && found->is_number())
+      seconds_ = *found;
   }
   old.close();
   OutputFile file(folder_ / "log.jsonl");
@@ -66,7 +69,8 @@ void RunWriter::resume_at(int step) {
   const ordered_json parsed = ordered_json::parse(metrics, nullptr, false);
   if (!parsed.is_object() || !parsed.contains("evaluations")) return;
   for (const ordered_json& e : parsed["evaluations"])
-    if (e.value("step", 0) <= step) evaluations_.push_back(e);
+    if (e.is_object() && e.contains("step") && e["step"].is_number() && e["step"] <= step)
+      evaluations_.push_back(e);
 }
 
 void RunWriter::add(const StepReport& report, double seconds) {

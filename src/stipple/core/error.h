@@ -23,7 +23,7 @@ class Error : public std::runtime_error {
   std::vector<std::string> options_;
 };
 
-// An option has a value that it cannot have. The message is the option's name, a space and
+// An option has an invalid value. The message is the option's name, a space and
 // the problem: "steps must be at least 1".
 class OptionError : public Error {
  public:

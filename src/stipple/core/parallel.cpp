@@ -78,10 +78,12 @@ void parallel_ranges(std::size_t count, std::size_t grain,
 }
 
 void with_threads(int count, const std::function<void()>& body) {
-  int before = threads;
+  struct Restore {
+    int before = threads;
+    ~Restore() { threads = before; }
+  } restore;
   threads = count;
   body();
-  threads = before;
 }
 
 int thread_count() { return threads; }

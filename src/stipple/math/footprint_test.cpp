@@ -2,6 +2,7 @@
 // Conic, antialiasing and culling: VJPs on both sides of every branch, and hostile Gaussians.
 #include <limits>
 
+#include "stipple/backend/render_settings.h"
 #include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
@@ -88,7 +89,9 @@ typename Math<T>::Pinhole simple_camera() {
 
 template <class T>
 typename Math<T>::RenderSettings settings_of(bool antialiased) {
-  return {T(0.2), T(0.3), T(1), T(0.99), antialiased, false};
+  auto s = render_settings<typename Math<T>::RenderSettings>({});
+  s.antialiased = antialiased;
+  return s;
 }
 
 // A Gaussian and its opacity, packed into one struct for differentiation.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole computation from stored parameters to a splat: its VJP against dual numbers and against finite
 // differences, for every form in which parameters can be stored.
+#include "stipple/backend/render_settings.h"
 #include "tests/helpers/expect_vjp.h"
 
 namespace stipple {
@@ -35,7 +36,11 @@ typename Math<T>::GaussianForm form_of(const Kind& kind) {
 
 template <class T>
 typename Math<T>::RenderSettings settings_of(const Kind& kind) {
-  return {T(0.2), T(0.3), T(1.3), T(0.99), kind.antialiased, kind.inverse_depth};
+  auto s = render_settings<typename Math<T>::RenderSettings>({});
+  s.scale_modifier = T(1.3);
+  s.antialiased = kind.antialiased;
+  s.inverse_depth = kind.inverse_depth;
+  return s;
 }
 
 template <class T>

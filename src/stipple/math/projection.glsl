@@ -28,7 +28,7 @@ struct Projected {
   real depth;           // z in the camera frame, scene units
 };
 
-CONST(real, view_margin, 0.15)  // of the image size, on each side; 1.3 tan(fov / 2), the classic limit, if centred
+CONST(real, view_margin, 0.15)  // fraction of the image size added on each side; a centred camera then has the classic limit, 1.3 tan(fov / 2)
 
 FN vec2 slope_limit_low(Pinhole camera) {
   return -(camera.center_px + camera.size_px * view_margin) / camera.focal_px;

@@ -52,7 +52,7 @@ void check_names(const OptionTexts& texts) {
   std::vector<std::string> known;
   RunOptions options;
   for_each_option(options,
-                  [&](const char* name, const char*, const auto&, const char*) { known.push_back(name); });
+                  [&](const char* name, const char*, const auto&, const char*) { known.emplace_back(name); });
   for (const auto& [name, text] : texts) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string nearest = nearest_name(name, known);

@@ -51,7 +51,8 @@ void for_each_run_option(Options& o, F f) {
   f("steps", "Run", t.steps, "number of training steps; all schedules are scaled to it");
   f("stop_at", "Run", t.stop_at, "stop at this step without changing the schedules; 0 trains to the end");
   f("seed", "Run", t.seed, "seed of all random numbers");
-  f("eval", "Run", t.hold_out, "hold out every 8th view and report the scores of the held-out views");
+  f("eval", "Run", t.hold_out,
+    "hold out the test views (every 8th, unless the scene names its own) and report their scores");
   f("batch", "Run", t.batch, "views per step; learning rates are multiplied by sqrt(batch)");
   f("backend", "Run", o.backend, "cuda, cpu, or best: the fastest that works on this machine");
   f("device", "Run", o.device, "index of the GPU, as listed by \"stipple devices\"");
@@ -63,7 +64,7 @@ void for_each_run_option(Options& o, F f) {
   f("max_ram", "Run", o.max_ram_gib, "maximum memory for decoded photos, in GiB");
   f("max_vram", "Run", o.max_vram_gib, "maximum GPU memory, in GiB; 0 means all that is free");
   f("deterministic", "Run", o.deterministic,
-    "make a GPU reproduce the same bits for the same seed, at some cost in speed; the CPU always does");
+    "make a GPU give the same bits for the same seed, at some cost in speed; the CPU always does");
   f("max_gaussians", "Density", t.max_gaussians,
     "maximum number of Gaussians; 0 means no limit but the GPU's memory (adc) or no growth (mcmc)");
   f("refine_from", "Density", t.refine_from, "first step of density control in a run of 30,000 steps");
@@ -85,7 +86,7 @@ void for_each_run_option(Options& o, F f) {
   f("reset_opacity", "Density", t.reset_opacity, "adc: opacity after a reset");
   f("growth", "Density", t.growth, "mcmc: factor by which the number of Gaussians grows per refinement");
   f("noise", "Density", t.noise,
-    "mcmc: strength of the position noise, as a multiple of the learning rate of the means");
+    "mcmc: strength of the noise on the means, as a multiple of their learning rate");
   f("sh_degree", "Model", t.sh_degree, "degree of the spherical harmonics (view-dependent colour), 0 to 3");
   f("sh_every", "Model", t.sh_every, "steps between increases of the degree in a run of 30,000 steps");
   for_each_render_option(t.render, [&](const char* name, auto& value, OptionRange, const char* help) {
@@ -98,10 +99,9 @@ void for_each_run_option(Options& o, F f) {
   f("ssim_weight", "Loss", t.ssim_weight, "weight of D-SSIM in the loss; the rest is the weight of L1");
   f("opacity_penalty", "Loss", t.opacity_penalty, "weight of the mean opacity in the loss");
   f("scale_penalty", "Loss", t.scale_penalty, "weight of the mean scale in the loss");
-  f("mean_rate", "Learning rates", t.mean_rate,
-    "positions, at the first step; multiplied by the scene extent");
+  f("mean_rate", "Learning rates", t.mean_rate, "means, at the first step; multiplied by the scene extent");
   f("final_mean_rate", "Learning rates", t.final_mean_rate,
-    "positions, at the last step; multiplied by the scene extent");
+    "means, at the last step; multiplied by the scene extent");
   f("log_scale_rate", "Learning rates", t.log_scale_rate, "logarithms of the scales");
   f("rotation_rate", "Learning rates", t.rotation_rate, "quaternions");
   f("logit_opacity_rate", "Learning rates", t.logit_opacity_rate, "logits of the opacities");

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "stipple/backend/backend.h"
+#include "stipple/core/error.h"
 #include "stipple/evaluate/evaluation.h"
 #include "stipple/scene/scene.h"
 #include "stipple/train/train_options.h"
@@ -26,6 +27,12 @@ struct StepReport {
   StageTimes ms{};
   bool was_skipped = false;  // the loss or a gradient was not finite, so that nothing was changed
   int skipped_in_a_row = 0;
+};
+
+// Thrown by Trainer::restore() for a file that is not a checkpoint, is truncated, or fails its checksum.
+class DamagedCheckpoint : public Error {
+ public:
+  using Error::Error;
 };
 
 class Trainer {

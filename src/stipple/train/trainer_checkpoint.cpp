@@ -43,7 +43,13 @@ std::uint32_t checksum(std::uint32_t so_far, std::span<const std::byte> bytes) {
       crc32_z(so_far, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-// The options and the facts about the scene that must be equal for a run to continue with the same bits.
+// JSON is UTF-8, but the name of a file may be anything.
+std::string as_utf8(const std::string& name) {
+  return json::parse(json(name).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+}
+
+// What a checkpoint must agree with: facts that tell one run from another. Other options may be changed on
+// purpose when a run is resumed.
 json identity(const TrainOptions& o, const Scene& scene, std::size_t view_count) {
   return {{"steps", o.steps},
           {"seed", o.seed},
@@ -51,7 +57,7 @@ json identity(const TrainOptions& o, const Scene& scene, std::size_t view_count)
           {"strategy", o.strategy == Strategy::kAdc ? "adc" : "mcmc"},
           {"sh_degree", o.sh_degree},
           {"views", view_count},
-          {"first_view", scene.views[0].name},
+          {"first_view", as_utf8(scene.views[0].name)},
           {"width", scene.views[0].camera.width_px},
           {"height", scene.views[0].camera.height_px}};
 }
@@ -67,8 +73,8 @@ std::string difference(json saved, const json& mine) {
   if (!saved.contains("batch")) saved["batch"] = 1;  // older checkpoints are of runs with one view per step
   for (const auto& [key, value] : mine.items())
     if (!saved.contains(key) || saved[key] != value)
-      return fmt::format("{} is {}, not {}", key, saved.contains(key) ? saved[key].dump() : "nothing",
-                         value.dump());
+      return fmt::format("a run with {0} {1}, but this run has {0} {2}", key,
+                         saved.contains(key) ? saved[key].dump() : "unknown", value.dump());
   return "";
 }
 
@@ -83,7 +89,7 @@ class StateReader {
   explicit StateReader(const std::filesystem::path& path) : file_(path) {}
 
   [[noreturn]] void fail(const std::string& why) const {
-    throw Error(fmt::format("{}: {}", file_.name(), why));
+    throw DamagedCheckpoint(fmt::format("{}: {}", file_.name(), why));
   }
 
   std::span<const std::byte> take(std::size_t count) {
@@ -199,9 +205,9 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
   try {
     const std::string other = difference(text.at("identity"), identity(options_, scene_, views_.size()));
     if (!other.empty())
-      in.fail(fmt::format(
-          "the checkpoint belongs to another run ({}); restore it with the scene and the options of that run",
-          other));
+      throw Error(
+          fmt::format("{}: the checkpoint is from {}; resume it with the scene and the options of that run",
+                      path.string(), other));
     state = {text.at("step"),
              text.at("adam_step"),
              text.at("skipped"),
