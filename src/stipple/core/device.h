@@ -19,7 +19,7 @@ class Memory {
   virtual ~Memory() = default;
 };
 
-// Lets device arrays use borrowed memory, which somebody else owns, such as the tensors of another library. A
+// Lets device arrays use borrowed memory: memory that the caller owns, such as the tensors of another library. A
 // device offers this if pointers can address its memory.
 class MemoryBorrower {
  public:

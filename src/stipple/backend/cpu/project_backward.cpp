@@ -162,7 +162,8 @@ HWY_EXPORT(project_backward_block);
 
 namespace {
 
-// Camera gradients are summed by chunks of this many Gaussians, so that the order is the same for any number of threads.
+// Camera gradients are summed by chunks of this many Gaussians, so that the order is the same for any number
+// of threads.
 constexpr std::size_t kChunk = 64 * kMaxGroup;
 
 template <class T>
