@@ -19,8 +19,8 @@ class Memory {
   virtual ~Memory() = default;
 };
 
-// Lets device arrays use borrowed memory: memory that the caller owns, such as the tensors of another library. A
-// device offers this if pointers can address its memory.
+// Lets device arrays use borrowed memory: memory that the caller owns, such as the tensors of another
+// library. A device offers this if pointers can address its memory.
 class MemoryBorrower {
  public:
   virtual ~MemoryBorrower() = default;
