@@ -75,6 +75,7 @@ Scene random_scene(const Case& c, unsigned seed) {
   s.background = {0.2, 0.5, 0.8};
   s.settings = render_settings<Math<double>::RenderSettings>({});
   s.settings.scale_modifier = 1.1;
+  s.settings.alpha_max = 0.99;  // exactly, since the default is a float
   s.settings.antialiased = c.antialiased;
   s.settings.inverse_depth = c.inverse_depth;
   return s;
