@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "tests/helpers/load_image_bytes.h"
 #include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_jpeg.h"
 
@@ -83,20 +84,6 @@ struct Png {
   }
 };
 
-Image load_bytes(std::string_view content) {
-  TestFolder folder;
-  return load_image(folder.write("photo", content));
-}
-
-std::string complaint(std::string_view content) {
-  TestFolder folder;
-  const std::filesystem::path path = folder.write("photo", content);
-  const std::string message = error_of([&] { load_image(path); });
-  const std::string prefix = path.string() + ": ";
-  EXPECT_TRUE(message.starts_with(prefix)) << message;
-  return message.substr(std::min(prefix.size(), message.size()));
-}
-
 void expect_values(const Image& image, int channels, const std::vector<float>& expected) {
   EXPECT_EQ(image.channel_count, channels);
   ASSERT_EQ(image.values.size(), expected.size());
@@ -131,7 +118,7 @@ TEST(Png, ReadsEveryColorTypeAndBitDepth) {
         std::vector<float> expected;
         const float white = static_cast<float>((1 << bit_depth) - 1);
         for (const unsigned sample : png.samples) expected.push_back(static_cast<float>(sample) / white);
-        const Image image = load_bytes(png.encode());
+        const Image image = load_image_bytes(png.encode());
         EXPECT_EQ(image.width_px, 13);
         EXPECT_EQ(image.height_px, 11);
         expect_values(image, kind.channels, expected);
@@ -192,19 +179,19 @@ TEST(Png, ExpandsPalette) {
     Png png{.width = 3, .height = 1, .bit_depth = bit_depth, .color_type = PNG_COLOR_TYPE_PALETTE};
     png.palette = {{255, 0, 51}, {0, 102, 255}};
     png.samples = {1, 0, 1};
-    expect_values(load_bytes(png.encode()), 3, {0, 0.4f, 1, 1, 0, 0.2f, 0, 0.4f, 1});
+    expect_values(load_image_bytes(png.encode()), 3, {0, 0.4f, 1, 1, 0, 0.2f, 0, 0.4f, 1});
     png.palette_alpha = {51};  // other entries are opaque
-    expect_values(load_bytes(png.encode()), 4, {0, 0.4f, 1, 1, 1, 0, 0.2f, 0.2f, 0, 0.4f, 1, 1});
+    expect_values(load_image_bytes(png.encode()), 4, {0, 0.4f, 1, 1, 1, 0, 0.2f, 0.2f, 0, 0.4f, 1, 1});
   }
 }
 
 TEST(Png, ExpandsTransparentColorToAlpha) {
   Png png{.width = 3, .height = 1, .bit_depth = 8, .transparent_grey = 51, .samples = {51, 102, 255}};
-  expect_values(load_bytes(png.encode()), 2, {0.2f, 0, 0.4f, 1, 1, 1});
+  expect_values(load_image_bytes(png.encode()), 2, {0.2f, 0, 0.4f, 1, 1, 1});
   png.bit_depth = 2;
   png.transparent_grey = 1;
   png.samples = {1, 0, 3};
-  expect_values(load_bytes(png.encode()), 2, {1 / 3.0f, 0, 0, 1, 1, 1});
+  expect_values(load_image_bytes(png.encode()), 2, {1 / 3.0f, 0, 0, 1, 1, 1});
 }
 
 TEST(Png, RoundTripOfFloatsIsExact) {
@@ -257,19 +244,19 @@ TEST(Png, RejectsCorruptFiles) {
     expect_every_cut_fails(folder, "a.png", whole, load_image);
     expect_flips_are_survived(folder, "a.png", whole, 1500, load_image);
   }
-  EXPECT_EQ(complaint(palette.encode().substr(0, 60)), "the file is truncated");
+  EXPECT_EQ(image_error(palette.encode().substr(0, 60)), "the file is truncated");
   std::string damaged = palette.encode();
   damaged[damaged.find("tRNS") + 4] = 99;  // by default libpng would ignore the transparency
-  EXPECT_EQ(complaint(damaged), "tRNS: CRC error");
+  EXPECT_EQ(image_error(damaged), "tRNS: CRC error");
 }
 
 TEST(Png, RejectsSizesLargerThanTheFile) {
   Png png{.width = 65536, .height = 65536, .header_only = true};
-  EXPECT_EQ(complaint(png.encode()), "65536 x 65536 pixels exceed the limit of 268435456");
+  EXPECT_EQ(image_error(png.encode()), "65536 x 65536 pixels exceed the limit of 268435456");
   png.width = PNG_UINT_31_MAX;
-  EXPECT_EQ(complaint(png.encode()), "2147483647 x 65536 pixels exceed the limit of 268435456");
+  EXPECT_EQ(image_error(png.encode()), "2147483647 x 65536 pixels exceed the limit of 268435456");
   png.width = png.height = 16384;
-  EXPECT_EQ(complaint(png.encode()), "the file is too short for its 268435456 bytes of pixels");
+  EXPECT_EQ(image_error(png.encode()), "the file is too short for its 268435456 bytes of pixels");
 }
 
 TEST(Png, ReportsFailedWrite) {
@@ -284,8 +271,8 @@ TEST(ImageFile, RecognisesFormatByContent) {
   TestFolder folder;
   save_png(Image(2, 3, 1), folder / "really_a_png.jpg");
   EXPECT_EQ(load_image(folder / "really_a_png.jpg").height_px, 3);
-  EXPECT_EQ(complaint(""), "neither a JPEG nor a PNG image");
-  EXPECT_EQ(complaint("GIF89a"), "neither a JPEG nor a PNG image");
+  EXPECT_EQ(image_error(""), "neither a JPEG nor a PNG image");
+  EXPECT_EQ(image_error("GIF89a"), "neither a JPEG nor a PNG image");
   EXPECT_EQ(error_of([] { load_image_info("no/photo.jpg"); }),
             "cannot open no/photo.jpg: No such file or directory");
   EXPECT_EQ(error_of([] { load_image("no/photo.jpg"); }),

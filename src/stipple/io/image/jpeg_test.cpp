@@ -5,32 +5,19 @@
 
 #include "stipple/io/image/image_codec.h"
 #include "stipple/io/image/image_file.h"
+#include "tests/helpers/load_image_bytes.h"
 #include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_jpeg.h"
 
 namespace stipple {
 namespace {
 
-Image load_bytes(std::string_view content) {
-  TestFolder folder;
-  return load_image(folder.write("photo", content));
-}
-
-std::string complaint(std::string_view content) {
-  TestFolder folder;
-  const std::filesystem::path path = folder.write("photo", content);
-  const std::string message = error_of([&] { load_image(path); });
-  const std::string prefix = path.string() + ": ";
-  EXPECT_TRUE(message.starts_with(prefix)) << message;
-  return message.substr(std::min(prefix.size(), message.size()));
-}
-
 TEST(Jpeg, ReadsGreyAndColour) {
   for (const int channels : {1, 3}) {
     for (const bool progressive : {false, true}) {
       Jpeg jpeg = blocks(3, 2, channels);
       jpeg.progressive = progressive;
-      const Image image = load_bytes(jpeg.encode());
+      const Image image = load_image_bytes(jpeg.encode());
       EXPECT_EQ(image.width_px, 24);
       EXPECT_EQ(image.height_px, 16);
       ASSERT_EQ(image.channel_count, channels);
@@ -44,7 +31,7 @@ TEST(Jpeg, ReadsGreyAndColour) {
 TEST(Jpeg, RejectsCmyk) {
   Jpeg jpeg{.width = 8, .height = 8, .color_space = JCS_CMYK, .channels = 4};
   jpeg.samples.resize(256);
-  EXPECT_EQ(complaint(jpeg.encode()), "CMYK is not supported; convert the image to RGB or grey");
+  EXPECT_EQ(image_error(jpeg.encode()), "CMYK is not supported; convert the image to RGB or grey");
 }
 
 // Returns where a stored pixel is shown. The Exif standard defines at which sides of the image the first row
@@ -75,7 +62,7 @@ TEST(Jpeg, TurnsImagesUpright) {
     for (const bool big_endian : {false, true}) {
       Jpeg jpeg = blocks(3, 2, 3);
       jpeg.app1 = exif(orientation, big_endian);
-      const Image image = load_bytes(jpeg.encode());
+      const Image image = load_image_bytes(jpeg.encode());
       ASSERT_EQ(image.width_px, orientation >= 5 ? 16 : 24);
       ASSERT_EQ(image.height_px, orientation >= 5 ? 24 : 16);
       for (int y = 0; y < 16; ++y) {
@@ -124,7 +111,7 @@ TEST(Jpeg, RejectsCorruptFiles) {
     const std::string whole = jpeg.encode();
     expect_every_cut_fails(folder, "a.jpg", whole, load_image);
     expect_flips_are_survived(folder, "a.jpg", whole, 1500, load_image);
-    EXPECT_EQ(complaint(whole.substr(0, whole.size() - 2)), "Premature end of JPEG file");
+    EXPECT_EQ(image_error(whole.substr(0, whole.size() - 2)), "Premature end of JPEG file");
   }
 }
 
@@ -133,9 +120,9 @@ TEST(Jpeg, RejectsSizesLargerThanTheFile) {
   const std::size_t frame = file.find("\xff\xc0");  // marker, length, precision, then height and width
   ASSERT_NE(frame, std::string::npos);
   file.replace(frame + 5, 4, std::string("\xff\0\xff\0", 4));
-  EXPECT_EQ(complaint(file), "65280 x 65280 pixels exceed the limit of 268435456");
+  EXPECT_EQ(image_error(file), "65280 x 65280 pixels exceed the limit of 268435456");
   file.replace(frame + 5, 4, "\x3f\xff\x3f\xff");
-  EXPECT_EQ(complaint(file), "the file is too short for 16383 x 16383 pixels");
+  EXPECT_EQ(image_error(file), "the file is too short for 16383 x 16383 pixels");
 }
 
 TEST(Jpeg, BytesMatchFloatValues) {
@@ -229,13 +216,13 @@ TEST(Jpeg, InfoReportsSameErrorsAsDecoding) {
 
 TEST(Jpeg, AcceptsExtraBytes) {
   const std::string whole = waves(40, 24).encode();
-  const std::vector<float> expected = load_bytes(whole).values;
+  const std::vector<float> expected = load_image_bytes(whole).values;
   const std::string padding(7, '\0');
   const std::size_t tables = whole.find("\xff\xdb"), end = whole.size() - 2;
   for (const std::size_t place : {tables, end}) {  // cameras pad before markers
-    EXPECT_EQ(load_bytes(whole.substr(0, place) + padding + whole.substr(place)).values, expected);
+    EXPECT_EQ(load_image_bytes(whole.substr(0, place) + padding + whole.substr(place)).values, expected);
   }
-  EXPECT_EQ(load_bytes(whole + "a short video" + whole).values, expected);  // phones append videos
+  EXPECT_EQ(load_image_bytes(whole + "a short video" + whole).values, expected);  // phones append videos
 }
 
 }  // namespace
