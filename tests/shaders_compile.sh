@@ -66,7 +66,7 @@ body='
   AdamParameter p; p.value = x; p.first_moment = x; p.second_moment = x;
   float sum = scale_from_log_vjp(shape.scale, dL_dshape.scale).x + dL_dshape.rotation.x + packed.xx +
       dL_dcamera.focal_px.x + view_offset_camera_vjp(camera, dL_dv).translation.x + sigmoid_vjp(x, d.dL_dopacity) +
-      color_from_harmonics_vjp(color, color).x + depth_channel_vjp(f.depth, true, x) + g.mean_px.x +
+      color_from_harmonics_vjp(color, color, true).x + depth_channel_vjp(f.depth, true, x) + g.mean_px.x +
       float(columns.end + harmonic_count(2)) + ssim(m) + ssim_vjp(m, 1.0).xy + absolute_difference(x, 0.5) +
       absolute_difference_vjp(x, 0.5, 1.0) + adam(p, x, rule).value +
       gaussian.dL_dstored.mean.x + gaussian.dL_dstored.covariance.xy + moved.translation.x + alpha_again +

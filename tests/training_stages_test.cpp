@@ -117,7 +117,7 @@ TEST_P(TrainingStagesTest, ProjectBackwardOptimizeEqualsTheTwoStages) {
                     .sh_rest = 0.06f,
                     .visible_only = visible_only};
       const LossOptions penalties{.opacity_penalty = 0.1f, .scale_penalty = 0.1f};
-      const WantedGradients wanted{.view_statistics = true};
+      const WantedGradients wanted{.view_statistics = true, .lifts_clamped_colors = visible_only};
       for (o.step = 1; o.step <= 2; ++o.step) {
         forward(backend, apart.gaussians, {}, view, run.pass);
         run.blend_backward(view, random_gradient(backend, view), wanted);
@@ -136,6 +136,32 @@ TEST_P(TrainingStagesTest, ProjectBackwardOptimizeEqualsTheTwoStages) {
       same(apart.moments.second, fused.moments.second);
       EXPECT_TRUE(same_bits(apart.statistics.download(backend), fused.statistics.download(backend)));
     }
+}
+
+// A channel that is clamped at 0 gets the gradient only on request, and only if descent raises the channel.
+TEST_P(TrainingStagesTest, ClampedColorsGetTheGradientThatLiftsThem) {
+  Gaussians g = random_cloud(200, 0, 51, {.spread = 0.5f});
+  for (std::size_t i = 0; i < g.size(); i += 2) g.sh[i] = {-5, 0, -5};  // red and blue are clamped
+  const View view{looking_down_z(60, 40, 50), {}};
+  Rendering run(GetParam(), g, view);
+  run.blend_backward(view, random_gradient(*run.backend, view, false));
+  const std::vector<Splat> dL = run.pass.dL_dsplat.splat.download(*run.backend);
+  std::size_t lifted_count = 0, held_count = 0;
+  for (const bool lifts : {false, true}) {
+    GradientSum sum;
+    run.backend->project_backward(run.gaussians, {}, view, {.lifts_clamped_colors = lifts}, run.pass, sum);
+    const std::vector<Vec3f> sh = sum.gaussians.sh.download(*run.backend);
+    for (std::size_t i = 0; i < g.size(); i += 2)
+      for (int c = 0; c < 3; ++c) {
+        const float d = dL[i].channels[c];
+        const float passed = c == 1 ? d : lifts ? std::min(d, 0.0f) : 0.0f;
+        EXPECT_NEAR(sh[i][c], passed * Math<float>::sh_0, 1e-6f * (1 + std::abs(d))) << i << ' ' << c;
+        lifted_count += lifts && c != 1 && d < 0;
+        held_count += lifts && c != 1 && d > 0;
+      }
+  }
+  EXPECT_GT(lifted_count, 20u);
+  EXPECT_GT(held_count, 20u);
 }
 
 TEST_P(TrainingStagesTest, ViewStatisticsSumTheGradientsOfVisibleGaussians) {
@@ -207,7 +233,7 @@ TEST_P(TrainingStagesTest, PerturbMovesFaintGaussiansByTheirCovariance) {
       squares[k] += static_cast<double>(moved[i][k]) * static_cast<double>(moved[i][k]);
   }
   // At opacity 0 the noise factor is sigmoid(0.5). The covariance is diagonal, with entries 1, 4 and 1/4.
-  const double f = 0.1 / (1 + std::exp(-0.5));
+  const double a = 0.1 / (1 + std::exp(-0.5)), f = a / (1 + 2 * a);
   for (int k = 0; k < 3; ++k)
     EXPECT_NEAR(std::sqrt(squares[k] / (count / 2)) / f,
                 (k == 0   ? 1

@@ -67,6 +67,30 @@ BackendOptions backend_options(const RunOptions& options) {
           .max_bytes = static_cast<std::size_t>(options.max_vram_gib * (1u << 30))};
 }
 
+// What the guard did, as a sentence for the user.
+std::string describe(const GuardEvent& event) {
+  const std::string fall = fmt::format("the watched photos fell from {:.2f} to {:.2f} dB after step {}",
+                                       event.best_psnr, event.psnr, event.best_step);
+  switch (event.kind) {
+    case GuardEvent::Kind::kStoppedGrowth:
+      return fmt::format("guard: {}; training continues from the model of that step, without growth", fall);
+    case GuardEvent::Kind::kEndsEarly:
+      return fmt::format(
+          "guard: {}; the model of that step is polished on all photos, and the run ends at step {}", fall,
+          event.last_step);
+    case GuardEvent::Kind::kGaveViewsBack:
+      return fmt::format("guard: {}; the model of that step is polished on all photos until step {}", fall,
+                         event.last_step);
+    case GuardEvent::Kind::kRecovered:
+      break;
+  }
+  return fmt::format(
+      "the model collapsed; training continues from that of step {}, without growth and noise and with half "
+      "the "
+      "learning rates",
+      event.best_step);
+}
+
 void print_problems(const Scene& scene) {
   for (const SceneProblem& p : scene.problems) print_warning(fmt::format("{}. {}", p.what, advice_of(p)));
 }
@@ -81,6 +105,10 @@ class TrainingRun {
         trainer_(*backend_, scene_, options.train),
         writer_(folder_) {
     print_problems(scene_);
+    if (const std::size_t watched = trainer_.watched_views().size(); watched > 0)
+      fmt::print(
+          "{} photos are watched instead of trained on until late in the run (--guard off trains on all)\n",
+          watched);
     if (options_.train.max_gaussians > 0) warn_of_memory_cap();
     if (a.resume)
       restore();
@@ -136,7 +164,7 @@ class TrainingRun {
     const auto start = Clock::now();
     double scoring_s = 0;
     const StepReport report = trainer_.step([&](const StepReport& trained) {
-      if (trained.step != kIntermediateEvaluation || trained.step == trainer_.last_step()) return;
+      if (!evaluation_is_due(trained.step)) return;
       const auto before = Clock::now();
       evaluate_now(trained.step);
       scoring_s = seconds_since(before);
@@ -144,6 +172,10 @@ class TrainingRun {
     writer_.add(report, seconds_since(start) - scoring_s);
     last_ = report;
     if (report.gaussian_count >= trainer_.memory_cap()) warn_of_memory_cap();
+    if (report.guard && report.guard->kind == GuardEvent::Kind::kRecovered)
+      print_warning(describe(*report.guard));
+    else if (report.guard)
+      fmt::print("{}\n", describe(*report.guard));
     if (report.was_skipped) {
       print_warning(
           fmt::format("step {} was skipped, because its loss or gradients were not finite", report.step));
@@ -152,6 +184,11 @@ class TrainingRun {
     running_psnr_ =
         running_psnr_ == 0 ? report.psnr : running_psnr_ + kRunningShare * (report.psnr - running_psnr_);
     return report;
+  }
+
+  bool evaluation_is_due(int step) const {
+    if (step == trainer_.last_step()) return false;  // finish() evaluates the last one
+    return options_.eval_every > 0 ? step % options_.eval_every == 0 : step == kIntermediateEvaluation;
   }
 
   // Warns once, and only if the limit is below the requested number of Gaussians or has been reached.

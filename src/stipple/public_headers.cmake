@@ -42,5 +42,6 @@ set(public_headers
   scene/scene.h
   stipple.h
   synth/synth.h
+  train/guard_event.h
   train/train_options.h
   train/trainer.h)

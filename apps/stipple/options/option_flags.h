@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -29,10 +30,9 @@ void add_option_flag(CLI::App& command, const char* name, const char* group, con
                      const char* help, OptionTexts& given) {
   const std::string flag = flag_of(name);
   if constexpr (std::is_same_v<T, bool>) {
-    command
-        .add_flag_callback(
-            flag, [&given, name] { given[name] = "true"; }, help)
-        ->group(group);
+    // An option that is on by default, or in the options of an earlier run, is turned off with --no-NAME.
+    const auto take = [&given, name](std::int64_t count) { given[name] = count > 0 ? "true" : "false"; };
+    command.add_flag_function(fmt::format("{},!--no-{}", flag, flag.substr(2)), take, help)->group(group);
   } else {
     const auto take = [&given, name, flag](const std::string& text) {
       T parsed{};

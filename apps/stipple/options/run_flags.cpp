@@ -11,7 +11,7 @@ namespace stipple {
 void add_run_flags(CLI::App& command, RunFlags& flags) {
   command
       .add_option("--preset", flags.preset,
-                  "set strategy, number of steps and maximum number of Gaussians together")
+                  "set the number of steps and the maximum number of Gaussians together")
       ->check(CLI::IsMember(preset_names()))
       ->group("Run");
   command

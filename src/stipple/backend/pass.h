@@ -82,8 +82,11 @@ struct WantedGradients {
   bool splats = true;
   bool absolute_mean = false;    // SplatGradient::absolute_mean_px
   bool view_statistics = false;  // GradientSum::view_statistics
-  bool background = false;       // ViewResult::background
-  bool camera = false;           // ViewResult::camera
+  // Training: pass on the gradient of a colour channel that is clamped at 0 if descent along it raises the
+  // channel. The exact gradient, which is 0, would keep it there for ever.
+  bool lifts_clamped_colors = false;
+  bool background = false;  // ViewResult::background
+  bool camera = false;      // ViewResult::camera
 };
 
 struct CameraGradient {  // treats the rotation's nine entries as independent

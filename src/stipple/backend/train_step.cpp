@@ -13,6 +13,7 @@ WantedGradients wanted_for(const TrainStep& step) {
   wanted.splats = false;
   wanted.absolute_mean = step.absolute_gradients;
   wanted.view_statistics = true;
+  wanted.lifts_clamped_colors = step.lifts_clamped_colors;
   wanted.camera = step.wants_camera;
   wanted.background = step.wants_background;
   return wanted;

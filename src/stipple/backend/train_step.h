@@ -55,7 +55,8 @@ struct TrainStep {  // the options of a step
   LossOptions loss;
   FrameLoss own_loss;  // added to `loss`, or used alone if a view has no target; may be empty
   AdamOptions adam;
-  bool absolute_gradients = false;  // use them in the density statistics
+  bool absolute_gradients = false;    // use them in the density statistics
+  bool lifts_clamped_colors = false;  // WantedGradients::lifts_clamped_colors
   // Also return the gradients of camera and background, which the step itself does not use.
   bool wants_camera = false, wants_background = false;
   float noise = 0;  // amount for perturb; 0 for none

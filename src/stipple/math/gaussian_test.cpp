@@ -64,7 +64,7 @@ Inputs<double> splat_vjp(const Inputs<double>& in, const Kind& kind, const M::Sp
   Vec4<double> seen = splat(in, kind).channels, d = dL_dsplat.channels;
   auto ray = M::view_ray(in.gaussian.mean, in.camera);
   auto basis = M::harmonic_basis(kind.sh_degree, ray.direction);
-  Vec3<double> dL_dsum = M::color_from_harmonics_vjp({seen.x, seen.y, seen.z}, {d.x, d.y, d.z});
+  Vec3<double> dL_dsum = M::color_from_harmonics_vjp({seen.x, seen.y, seen.z}, {d.x, d.y, d.z}, false);
   Inputs<double> g{};
   M::HarmonicBasis dL_dbasis{};
   for (int k = 0; k < M::harmonic_count(kind.sh_degree); ++k) {

@@ -114,8 +114,13 @@ FN vec3 color_from_harmonics(vec3 sum) {  // sum_k basis_k sh_k
   return vec3(max(sum.x + real(0.5), real(0)), max(sum.y + real(0.5), real(0)), max(sum.z + real(0.5), real(0)));
 }
 
+// The part of a clamped channel's gradient that is passed on. The exact gradient is 0, which would keep the channel at
+// the clamp for ever. A training step that lifts clamped channels gets the gradient if descent along it raises them.
+FN real clamped_gradient(real dL_dchannel, bool lifts) { return lifts ? min(dL_dchannel, real(0)) : real(0); }
+
 // Needs only the colour, which is 0 exactly where the sum was clamped.
-FN vec3 color_from_harmonics_vjp(vec3 color, vec3 dL_dcolor) {
-  return vec3(select(color.x > real(0), dL_dcolor.x, real(0)), select(color.y > real(0), dL_dcolor.y, real(0)),
-              select(color.z > real(0), dL_dcolor.z, real(0)));
+FN vec3 color_from_harmonics_vjp(vec3 color, vec3 dL_dcolor, bool lifts_clamped) {
+  return vec3(select(color.x > real(0), dL_dcolor.x, clamped_gradient(dL_dcolor.x, lifts_clamped)),
+              select(color.y > real(0), dL_dcolor.y, clamped_gradient(dL_dcolor.y, lifts_clamped)),
+              select(color.z > real(0), dL_dcolor.z, clamped_gradient(dL_dcolor.z, lifts_clamped)));
 }

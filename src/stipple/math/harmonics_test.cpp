@@ -72,10 +72,18 @@ TEST(Harmonics, ColorClampVjpIsExactOnBothSides) {
     for (int c = 0; c < 3; ++c) (sum[c] > -0.5 ? open : clamped)++;
     expect_vjp<Vec3, Vec3>(
         rng, sum, [](auto s) { return Math<decltype(s.x)>::color_from_harmonics(s); },
-        [](auto s, auto w) { return M::color_from_harmonics_vjp(M::color_from_harmonics(s), w); });
+        [](auto s, auto w) { return M::color_from_harmonics_vjp(M::color_from_harmonics(s), w, false); });
   }
   EXPECT_GE(clamped, kTrials);
   EXPECT_GE(open, kTrials);
+}
+
+// Descent along the gradient that a clamped channel gets can only raise it.
+TEST(Harmonics, AClampedChannelCanBeLifted) {
+  using M = Math<double>;
+  const Vec3<double> color(0, 0, 0.5), dL(-2, 3, 4);
+  EXPECT_EQ(M::color_from_harmonics_vjp(color, dL, false), (Vec3<double>(0, 0, 4)));
+  EXPECT_EQ(M::color_from_harmonics_vjp(color, dL, true), (Vec3<double>(-2, 0, 4)));
 }
 
 }  // namespace

@@ -2,7 +2,12 @@
 // Noise that makes faint Gaussians explore the scene. Kheradmand et al., "3D Gaussian Splatting as Markov Chain Monte
 // Carlo", 2024.
 //
-//   mean' = mean + Sigma n * amount * sigmoid(100 (0.005 - opacity)),   n = three standard normals
+//   a = amount * sigmoid(100 (0.005 - opacity))      amount: an inverse length
+//   mean' = mean + Sigma n * a / (1 + a s)           n: three standard normals; s: the largest scale
+//
+// The divisor is not in the paper. Without it, the displacement grows with the square of the scale: a large faint
+// Gaussian is thrown out of the scene, or in front of a camera, and a scene of large Gaussians (blank walls, sky)
+// dissolves. With it, the standard deviation of the displacement is at most the Gaussian's own.
 //
 // Random numbers are a hash of (Gaussian, seed), so that any thread can compute any of them. The generator uses only
 // 32-bit integers, which every version of GLSL has. Nothing differentiates through noise, so it has no VJP. These
@@ -76,8 +81,9 @@ FN vec3 perturbed_mean(vec3 mean, vec3 log_scale, vec4 rotation, real logit_opac
   Shape shape;
   shape.scale = scale_from_log(log_scale, real(1));
   shape.rotation = rotation;
-  vec3 moved = mean + covariance(shape) * gaussian_noise(gaussian, seed_low, seed_high) *
-                          (amount * sigmoid(noise_steepness * (noise_faint_opacity - opacity)));
+  real a = amount * sigmoid(noise_steepness * (noise_faint_opacity - opacity));
+  real largest = max(shape.scale.x, max(shape.scale.y, shape.scale.z));
+  vec3 moved = mean + covariance(shape) * gaussian_noise(gaussian, seed_low, seed_high) * (a / (real(1) + a * largest));
   real zero = (moved.x + moved.y + moved.z) * real(0);  // or NaN if a coordinate is not finite
   return select(zero == real(0), moved, mean);
 }

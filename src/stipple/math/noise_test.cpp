@@ -128,17 +128,30 @@ TEST(Noise, DiffersForEveryGaussianAndSeed) {
 
 constexpr Vec4f kRotation(0.9f, 0.1f, -0.3f, 0.2f);
 
-// The displacement is the covariance times the noise, and it decreases with opacity.
+// The displacement is the covariance times the noise, limited to the Gaussian's size, and it decreases with
+// opacity.
 TEST(Noise, ScalesWithTheCovariance) {
   const Vec3f mean(1, 2, 3), log_scale(-1, 0, 0.5f);
   const Mat3f covariance = F::covariance({F::scale_from_log(log_scale, 1), kRotation});
   for (float opacity : {1e-4f, 0.005f, 0.01f, 0.05f}) {
-    const float strength = 0.1f * F::sigmoid(100 * (0.005f - opacity));
+    const float a = 0.1f * F::sigmoid(100 * (0.005f - opacity)), strength = a / (1 + a * std::exp(0.5f));
     for (uint32_t i = 0; i < 100; ++i) {
       const Vec3f expected = mean + covariance * F::gaussian_noise(i, 4, 2) * strength;
       const Vec3f moved = F::perturbed_mean(mean, log_scale, kRotation, F::logit(opacity), 0.1f, i, 4, 2);
       for (int c = 0; c < 3; ++c) EXPECT_NEAR(moved[c], expected[c], 1e-5) << opacity;
     }
+  }
+}
+
+TEST(Noise, MovesAGaussianByNoMoreThanItsSize) {
+  for (const float size : {0.01f, 1.0f, 100.0f}) {
+    double squares = 0;
+    for (uint32_t i = 0; i < 10'000; ++i) {
+      const Vec3f log_scale = Vec3f(1, 1, 1) * std::log(size);
+      const Vec3f moved = F::perturbed_mean({0, 0, 0}, log_scale, kRotation, F::logit(1e-3f), 1e6f, i, 4, 2);
+      squares += static_cast<double>(moved.x) * static_cast<double>(moved.x);
+    }
+    EXPECT_NEAR(std::sqrt(squares / 10'000) / static_cast<double>(size), 1, 0.05) << size;
   }
 }
 

@@ -14,6 +14,7 @@ namespace stipple {
 namespace {
 
 constexpr std::array<const char*, 2> kStrategies = {"adc", "mcmc"};
+constexpr std::array<const char*, 2> kGuardUses = {"auto", "off"};
 constexpr std::array<const char*, 3> kAlphaUses = {"weight", "white", "black"};
 
 template <class Enum, std::size_t kCount>
@@ -54,6 +55,7 @@ std::optional<std::string> parse_count(const std::string& text, T& value) {
 }  // namespace
 
 std::string to_text(Strategy strategy) { return kStrategies[static_cast<std::size_t>(strategy)]; }
+std::string to_text(GuardUse use) { return kGuardUses[static_cast<std::size_t>(use)]; }
 std::string to_text(AlphaUse use) { return kAlphaUses[static_cast<std::size_t>(use)]; }
 std::string to_text(Vec3f c) { return fmt::format("{},{},{}", c.x, c.y, c.z); }
 std::string to_text(const std::filesystem::path& path) { return path.string(); }
@@ -67,6 +69,9 @@ std::string to_text(std::uint64_t value) { return fmt::format("{}", value); }
 
 std::optional<std::string> parse_option(const std::string& text, Strategy& value) {
   return parse_name(text, kStrategies, value);
+}
+std::optional<std::string> parse_option(const std::string& text, GuardUse& value) {
+  return parse_name(text, kGuardUses, value);
 }
 std::optional<std::string> parse_option(const std::string& text, AlphaUse& value) {
   return parse_name(text, kAlphaUses, value);

@@ -14,6 +14,7 @@ namespace stipple {
 // to_text() and parse_option() are inverses. parse_option() returns the problem, worded to follow the
 // option's name ("must be true or false, not 'maybe'"), or nothing if the text is valid.
 std::string to_text(Strategy strategy);
+std::string to_text(GuardUse use);
 std::string to_text(AlphaUse use);
 std::string to_text(Vec3f color);
 std::string to_text(const std::filesystem::path& path);
@@ -26,6 +27,7 @@ std::string to_text(int value);
 std::string to_text(std::uint64_t value);
 
 std::optional<std::string> parse_option(const std::string& text, Strategy& value);
+std::optional<std::string> parse_option(const std::string& text, GuardUse& value);
 std::optional<std::string> parse_option(const std::string& text, AlphaUse& value);
 std::optional<std::string> parse_option(const std::string& text, Vec3f& value);
 std::optional<std::string> parse_option(const std::string& text, std::filesystem::path& value);

@@ -15,13 +15,11 @@ namespace {
 
 struct Preset {
   const char* name;
-  Strategy strategy;
   int steps;
   std::size_t max_gaussians;
 };
-constexpr Preset kPresets[] = {{"fast", Strategy::kAdc, 7'000, 200'000},
-                               {"balanced", Strategy::kAdc, 15'000, 1'000'000},
-                               {"best", Strategy::kMcmc, 30'000, 2'000'000}};
+constexpr Preset kPresets[] = {
+    {"fast", 7'000, 200'000}, {"balanced", 15'000, 1'000'000}, {"best", 30'000, 2'000'000}};
 
 const Preset* find_preset(const std::string& name) {
   if (name.empty()) return nullptr;
@@ -80,9 +78,10 @@ std::vector<std::string> preset_names() {
 RunOptions resolve(const GivenOptions& from) {
   check_names(from.given);
   const Preset* preset = find_preset(from.preset);
-  const Strategy strategy = value_of(from, "strategy", preset ? preset->strategy : Strategy::kAdc);
+  const Strategy strategy = value_of(from, "strategy", RunOptions().train.strategy);
   RunOptions options;
-  options.train = default_train_options(strategy, value_of(from, "absgrad", false));
+  options.train =
+      default_train_options(strategy, value_of(from, "absgrad", RunOptions().train.absolute_gradients));
   if (preset) {
     options.train.steps = preset->steps;
     options.train.max_gaussians = preset->max_gaussians;

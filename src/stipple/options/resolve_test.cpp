@@ -41,9 +41,10 @@ TEST(Resolve, GivenOptionsOverrideTheEarlierRunWhichOverridesThePreset) {
 }
 
 TEST(Resolve, StrategyAndAbsgradChangeTheDefaultsOfOtherOptions) {
-  EXPECT_EQ(given({{"strategy", "mcmc"}}).train.max_gaussians, 1'000'000u);
+  EXPECT_FLOAT_EQ(given({{"strategy", "adc"}}).train.prune_opacity, 0.05f);
   EXPECT_EQ(given({{"strategy", "mcmc"}, {"max_gaussians", "7"}}).train.max_gaussians, 7u);
-  EXPECT_EQ(given({{"absgrad", "true"}}).train.grow_gradient, 8e-4f);
+  EXPECT_EQ(given({{"absgrad", "false"}}).train.grow_gradient, 2e-4f);
+  EXPECT_EQ(given({{"strategy", "adc"}}).train.grow_gradient, 8e-4f);
   EXPECT_EQ(given({{"absgrad", "true"}, {"grow_gradient", "0.001"}}).train.grow_gradient, 1e-3f);
 }
 

@@ -17,6 +17,7 @@ struct RunOptions {
   int device = 0;
   int checkpoint_every = 1'000;    // steps; 0 saves only at the end
   double checkpoint_seconds = 60;  // minimum time between two checkpoints
+  int eval_every = 0;              // steps between scores of the test views; 0 means the customary steps
   double time_limit_s = 0;         // 0 means no limit
   double target_psnr = 0;          // in dB; 0 means no target
   double max_ram_gib = 4;          // for decoded photos
@@ -46,13 +47,20 @@ template <class F, class Options>
 void for_each_run_option(Options& o, F f) {
   auto& t = o.train;
   f("strategy", "Run", t.strategy,
-    "density control: adc (clone, split, prune) or mcmc (relocate, grow up to a cap); the defaults shown are "
-    "adc's");
+    "density control: mcmc (relocate and add Gaussians where the photos ask for detail) or adc (clone, "
+    "split, "
+    "prune); the defaults shown are mcmc's");
   f("steps", "Run", t.steps, "number of training steps; all schedules are scaled to it");
   f("stop_at", "Run", t.stop_at, "stop at this step without changing the schedules; 0 trains to the end");
   f("seed", "Run", t.seed, "seed of all random numbers");
   f("eval", "Run", t.hold_out,
     "hold out the test views (every 8th, unless the scene names its own) and report their scores");
+  f("eval_every", "Run", o.eval_every,
+    "with eval, also score the test views every so many steps; 0 scores them at step 7,000 and at the end");
+  f("guard", "Run", t.guard,
+    "auto: from 24 training views on, watch a few instead of training on them, stop growth or go back when "
+    "they "
+    "get worse, and train on them at the end; off: train on all views throughout");
   f("batch", "Run", t.batch, "views per step; learning rates are multiplied by sqrt(batch)");
   f("backend", "Run", o.backend, "cuda, cpu, or best: the fastest that works on this machine");
   f("device", "Run", o.device, "index of the GPU, as listed by \"stipple devices\"");
@@ -66,7 +74,7 @@ void for_each_run_option(Options& o, F f) {
   f("deterministic", "Run", o.deterministic,
     "make a GPU give the same bits for the same seed, at some cost in speed; the CPU always does");
   f("max_gaussians", "Density", t.max_gaussians,
-    "maximum number of Gaussians; 0 means no limit but the GPU's memory (adc) or no growth (mcmc)");
+    "maximum number of Gaussians; 0 means no limit but the GPU's memory");
   f("refine_from", "Density", t.refine_from, "first step of density control in a run of 30,000 steps");
   f("refine_until", "Density", t.refine_until, "last step of density control in a run of 30,000 steps");
   f("refine_every", "Density", t.refine_every,
@@ -74,9 +82,10 @@ void for_each_run_option(Options& o, F f) {
   f("prune_opacity", "Density", t.prune_opacity,
     "remove (adc) or relocate (mcmc) Gaussians with a lower opacity");
   f("grow_gradient", "Density", t.grow_gradient,
-    "adc: clone or split Gaussians whose mean screen-space gradient is above this threshold");
+    "add a Gaussian for each whose mean screen-space gradient is above this threshold; mcmc starts at 0.3 of "
+    "it");
   f("absgrad", "Density", t.absolute_gradients,
-    "adc: accumulate the absolute gradients of all pixels; the default growth threshold is then 8e-4");
+    "accumulate the absolute gradients of all pixels; without this, the default of grow_gradient is 2e-4");
   f("clone_scale", "Density", t.clone_scale,
     "adc: clone Gaussians up to this size, split larger ones; a fraction of the scene extent");
   f("prune_scale", "Density", t.prune_scale,
@@ -84,9 +93,10 @@ void for_each_run_option(Options& o, F f) {
   f("reset_every", "Density", t.reset_every,
     "adc: steps between opacity resets in a run of 30,000 steps; 0 means no resets");
   f("reset_opacity", "Density", t.reset_opacity, "adc: opacity after a reset");
-  f("growth", "Density", t.growth, "mcmc: factor by which the number of Gaussians grows per refinement");
+  f("growth", "Density", t.growth,
+    "mcmc: maximum factor by which the number of Gaussians grows per refinement");
   f("noise", "Density", t.noise,
-    "mcmc: strength of the noise on the means, as a multiple of their learning rate");
+    "mcmc: strength of the noise that moves faint Gaussians, as a multiple of 1 / scene extent");
   f("sh_degree", "Model", t.sh_degree, "degree of the spherical harmonics (view-dependent colour), 0 to 3");
   f("sh_every", "Model", t.sh_every, "steps between increases of the degree in a run of 30,000 steps");
   for_each_render_option(t.render, [&](const char* name, auto& value, OptionRange, const char* help) {
@@ -98,7 +108,8 @@ void for_each_run_option(Options& o, F f) {
     "size of the initial Gaussians, as a multiple of the distance to their neighbours");
   f("ssim_weight", "Loss", t.ssim_weight, "weight of D-SSIM in the loss; the rest is the weight of L1");
   f("opacity_penalty", "Loss", t.opacity_penalty, "weight of the mean opacity in the loss");
-  f("scale_penalty", "Loss", t.scale_penalty, "weight of the mean scale in the loss");
+  f("scale_penalty", "Loss", t.scale_penalty,
+    "weight of the mean scale in the loss; scales are fractions of the scene extent");
   f("mean_rate", "Learning rates", t.mean_rate, "means, at the first step; multiplied by the scene extent");
   f("final_mean_rate", "Learning rates", t.final_mean_rate,
     "means, at the last step; multiplied by the scene extent");

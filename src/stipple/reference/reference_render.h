@@ -28,6 +28,7 @@ struct ReferenceScene {
   typename Math<T>::Pinhole camera;
   Vec3<T> background;
   typename Math<T>::RenderSettings settings;
+  bool lifts_clamped_colors = false;  // WantedGradients::lifts_clamped_colors
 
   int width() const { return static_cast<int>(camera.size_px.x); }
   int height() const { return static_cast<int>(camera.size_px.y); }
@@ -242,7 +243,7 @@ Vec3<T> reference_color_backward(const ReferenceScene<T>& scene, const Reference
     return {T(0), T(0), T(0)};
   }
   Vec4<T> c = s.splat.channels;
-  Vec3<T> dL_dsum = M::color_from_harmonics_vjp({c.x, c.y, c.z}, dL_dcolor);
+  Vec3<T> dL_dsum = M::color_from_harmonics_vjp({c.x, c.y, c.z}, dL_dcolor, scene.lifts_clamped_colors);
   typename M::HarmonicBasis dL_dbasis;
   for (T& b : dL_dbasis.b) b = T(0);
   for (std::size_t k = 0; k < scene.sh_count(); ++k) {

@@ -12,6 +12,12 @@ constexpr double kReferenceSteps = 30'000;
 // Minimum number of steps between refinements. The statistics of fewer views say little, and growth would get
 // out of hand.
 constexpr int kLeastInterval = 50;
+constexpr int kCheckEvery = 500;
+constexpr int kLeastCheckInterval = 100;
+constexpr double kWatchedShare = 0.8;  // of a run; in the rest, the watched views are trained on
+constexpr int kPolishSteps = 1'500;
+constexpr int kFullThresholdAt = 7'500;
+constexpr float kFirstThreshold = 0.3f;  // relative to the full one
 constexpr int kPruneLargeFrom = 3'000;   // of kReferenceSteps; before, large Gaussians may still be split
 constexpr int kRefinementsPerSort = 10;  // in between, new Gaussians are stored next to their origin
 
@@ -52,11 +58,40 @@ bool Schedule::prunes_large_at(int step) const {
   return options_.prune_scale > 0 && step > stretched(kPruneLargeFrom);
 }
 
+// The threshold rises in the first part of a run: the initial Gaussians are few and must multiply fast, while
+// late growth adds detail that other views do not confirm.
+float Schedule::grow_gradient(int step) const {
+  const float t = std::min(1.0f, static_cast<float>(step) / static_cast<float>(stretched(kFullThresholdAt)));
+  return options_.grow_gradient * (kFirstThreshold + (1 - kFirstThreshold) * t);
+}
+
+bool Schedule::grows_after(int step) const { return step < stretched(options_.refine_until); }
+
+// After an opacity reset, the scores of a model say nothing until the opacities have recovered.
+bool Schedule::checks_at(int step) const {
+  const int interval = std::max(stretched(kCheckEvery), kLeastCheckInterval);
+  if (step % interval != 0) return false;
+  if (options_.strategy != Strategy::kAdc || options_.reset_every == 0) return true;
+  const int reset = stretched(options_.reset_every);
+  return step < reset || step > stretched(options_.refine_until) + reset || step % reset > reset * 3 / 4;
+}
+
+int Schedule::gives_views_back_at() const {
+  return static_cast<int>(std::lround(options_.steps * kWatchedShare));
+}
+
+int Schedule::polish_steps() const { return stretched(kPolishSteps); }
+
 float Schedule::mean_rate(int step) const {
   const double t = std::clamp(static_cast<double>(step) / options_.steps, 0.0, 1.0);
   const double rate = std::exp((1 - t) * std::log(static_cast<double>(options_.mean_rate)) +
                                t * std::log(static_cast<double>(options_.final_mean_rate)));
   return static_cast<float>(rate * static_cast<double>(extent_)) * batch_factor();
+}
+
+float Schedule::noise(int step) const {
+  const float decay = mean_rate(step) / (options_.mean_rate * extent_);
+  return options_.noise * decay / extent_;
 }
 
 // One step over b views should go as far as b steps over one view. Since the gradients of the views differ,

@@ -17,8 +17,14 @@ class Schedule {
   bool sorts_at(int step) const;  // the first refinement and every tenth after it
   bool resets_opacity_at(int step) const;
   bool prunes_large_at(int step) const;
+  float grow_gradient(int step) const;  // mcmc's threshold
+  bool grows_after(int step) const;     // whether a refinement is still to come
+  bool checks_at(int step) const;       // the guard judges the model
+  int gives_views_back_at() const;      // the watched views are trained on after this step
+  int polish_steps() const;             // of a run that the guard ends early
 
   float mean_rate(int step) const;  // includes the scene extent
+  float noise(int step) const;  // mcmc's, as an inverse length; decays with the learning rate of the means
 
   // adam_step is the number of this update: the step less the number of skipped steps.
   AdamOptions rates(int step, int adam_step) const;

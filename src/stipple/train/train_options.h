@@ -14,15 +14,23 @@ enum class Strategy {
   kMcmc,  // relocate, grow up to a cap, add noise: Kheradmand et al., 2024
 };
 
+// Whether some training views are watched instead of trained on, so that the run can go back when they get
+// worse (train/guard.h).
+enum class GuardUse {
+  kAuto,  // if there are enough views
+  kOff,
+};
+
 // Times are given in steps of a run of 30,000 and are scaled to `steps`. Sizes are fractions of the scene
 // extent.
 struct TrainOptions {
   int steps = 30'000;  // all schedules are scaled to this number
   int stop_at = 0;     // stops earlier without changing the schedules; 0 means at `steps`
   std::uint64_t seed = 1;
-  Strategy strategy = Strategy::kAdc;
+  Strategy strategy = Strategy::kMcmc;
   int batch = 1;          // views per step
   bool hold_out = false;  // train without the test views
+  GuardUse guard = GuardUse::kAuto;
 
   int sh_degree = 3;  // at the end; it starts at 0 and rises by one every sh_every steps
   int sh_every = 1'000;
@@ -35,30 +43,31 @@ struct TrainOptions {
   float log_scale_rate = 5e-3f, rotation_rate = 1e-3f, logit_opacity_rate = 2.5e-2f;
   float sh_base_rate = 2.5e-3f, sh_rest_rate = 1.25e-4f;
   bool visible_only = false;  // do not update Gaussians that no view of the step shows
-  float opacity_penalty = 2e-3f, scale_penalty = 0;
+  float opacity_penalty = 2e-3f, scale_penalty = 0.01f;  // scales as fractions of the scene extent
 
-  float start_opacity = 0.1f, start_scale = 1;  // start_scale: times the distance to the nearest points
+  float start_opacity = 0.5f, start_scale = 0.5f;  // start_scale: times the distance to the nearest points
 
   int refine_from = 500, refine_until = 15'000, refine_every = 100;
-  std::size_t max_gaussians = 0;  // 0 means no limit for kAdc, no growth for kMcmc
-  float prune_opacity = 0.05f;
+  std::size_t max_gaussians = 0;  // 0 means no limit
+  float prune_opacity = 0.005f;
+  // The threshold for the mean length of dL_dmean, in units of half the image size.
+  float grow_gradient = 12e-4f;
+  bool absolute_gradients = true;  // accumulate the absolute gradients of all pixels
 
   // kAdc
-  float grow_gradient = 2e-4f;  // threshold for the mean length of dL_dmean, in units of half the image size
-  bool absolute_gradients = false;  // accumulate the absolute gradients of all pixels
-  float clone_scale = 0.01f;        // Gaussians up to this size are cloned, larger ones split
-  float prune_scale = 0;            // larger Gaussians are pruned, after step 3,000; 0 means never
-  int reset_every = 0;              // steps between opacity resets; 0 means never
+  float clone_scale = 0.01f;  // Gaussians up to this size are cloned, larger ones split
+  float prune_scale = 0;      // larger Gaussians are pruned, after step 3,000; 0 means never
+  int reset_every = 0;        // steps between opacity resets; 0 means never
   float reset_opacity = 0.01f;
 
   // kMcmc
-  float growth = 1.05f;  // factor per refinement
-  float noise = 5e5f;    // multiple of the learning rate of the means
+  float growth = 1.5f;  // at most this factor per refinement
+  float noise = 300;    // at the first step, as a multiple of 1 / scene extent; decays as mean_rate
 
   std::size_t max_photo_bytes = std::size_t{4} << 30;  // host memory for decoded photos
 };
 
 // The defaults of a strategy. Absolute gradients are larger, so they come with a higher grow_gradient.
-TrainOptions default_train_options(Strategy strategy, bool absolute_gradients = false);
+TrainOptions default_train_options(Strategy strategy, bool absolute_gradients = true);
 
 }  // namespace stipple

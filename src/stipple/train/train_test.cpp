@@ -18,7 +18,7 @@ using M = Math<float>;
 constexpr std::uint32_t kNone = Backend::kNoRow;
 
 TEST(Schedule, OpacityResetsAndPruningOfLargeGaussiansAreOffByDefault) {
-  TrainOptions o;
+  TrainOptions o = default_train_options(Strategy::kAdc);
   EXPECT_FALSE(Schedule(o, 1.0f).resets_opacity_at(3'000));
   EXPECT_FALSE(Schedule(o, 1.0f).prunes_large_at(3'100));
   o.reset_every = 3'000;
@@ -33,13 +33,41 @@ TEST(Schedule, OpacityResetsAndPruningOfLargeGaussiansAreOffByDefault) {
 TEST(Schedule, EachStrategyHasItsDefaults) {
   const TrainOptions adc = default_train_options(Strategy::kAdc);
   EXPECT_FLOAT_EQ(adc.prune_opacity, 0.05f);
-  EXPECT_FLOAT_EQ(adc.opacity_penalty, 2e-3f);
-  EXPECT_FLOAT_EQ(adc.grow_gradient, 2e-4f);
-  EXPECT_FLOAT_EQ(default_train_options(Strategy::kAdc, true).grow_gradient, 8e-4f);
-  const TrainOptions mcmc = default_train_options(Strategy::kMcmc);  // the values of its authors
+  EXPECT_FLOAT_EQ(adc.start_opacity, 0.1f);
+  EXPECT_FLOAT_EQ(adc.grow_gradient, 8e-4f);
+  EXPECT_FLOAT_EQ(default_train_options(Strategy::kAdc, false).grow_gradient, 2e-4f);
+  const TrainOptions mcmc;  // the default strategy
+  EXPECT_EQ(mcmc.strategy, Strategy::kMcmc);
   EXPECT_FLOAT_EQ(mcmc.prune_opacity, 0.005f);
-  EXPECT_FLOAT_EQ(mcmc.opacity_penalty, 0.01f);
-  EXPECT_FLOAT_EQ(mcmc.scale_penalty, 0.01f);
+  EXPECT_FLOAT_EQ(mcmc.grow_gradient, default_train_options(Strategy::kMcmc).grow_gradient);
+  EXPECT_FLOAT_EQ(default_train_options(Strategy::kMcmc, false).grow_gradient, 2e-4f);
+}
+
+TEST(Schedule, TheThresholdForGrowthRisesAndTheNoiseFalls) {
+  const TrainOptions o;
+  const Schedule s(o, 2.0f);
+  EXPECT_NEAR(s.grow_gradient(0), 0.3f * o.grow_gradient, 1e-8f);
+  EXPECT_FLOAT_EQ(s.grow_gradient(7'500), o.grow_gradient);
+  EXPECT_FLOAT_EQ(s.grow_gradient(30'000), o.grow_gradient);
+  EXPECT_NEAR(s.noise(0), o.noise / 2, 1e-3f * o.noise);  // an inverse length
+  EXPECT_NEAR(s.noise(30'000), o.noise / 200, 1e-5f * o.noise);
+}
+
+TEST(Schedule, TheGuardChecksOftenAndGivesItsViewsBackLate) {
+  TrainOptions o;
+  EXPECT_TRUE(Schedule(o, 1).checks_at(500));
+  EXPECT_FALSE(Schedule(o, 1).checks_at(600));
+  EXPECT_EQ(Schedule(o, 1).gives_views_back_at(), 24'000);
+  EXPECT_TRUE(Schedule(o, 1).grows_after(14'999));
+  EXPECT_FALSE(Schedule(o, 1).grows_after(15'000));
+  o.steps = 300;
+  EXPECT_TRUE(Schedule(o, 1).checks_at(100));
+  EXPECT_FALSE(Schedule(o, 1).checks_at(50));
+  o = default_train_options(Strategy::kAdc);
+  o.reset_every = 3'000;  // just after a reset, a score says nothing
+  EXPECT_TRUE(Schedule(o, 1).checks_at(2'500));
+  EXPECT_FALSE(Schedule(o, 1).checks_at(3'500));
+  EXPECT_TRUE(Schedule(o, 1).checks_at(5'500));
 }
 
 TEST(Schedule, HasTheUsualStepsAndLearningRates) {
@@ -70,7 +98,7 @@ TEST(Schedule, HasTheUsualStepsAndLearningRates) {
 }
 
 TEST(Schedule, ScalesWithTheNumberOfSteps) {
-  TrainOptions o;
+  TrainOptions o = default_train_options(Strategy::kAdc);
   o.steps = 3'000;
   o.reset_every = 3'000;
   const Schedule s(o, 1.0f);
@@ -91,15 +119,16 @@ TEST(Initialize, ScalesAreTheDistancesToTheNeighbours) {
     points.position.push_back({static_cast<float>(i % 2), static_cast<float>(i / 2), 0});
     points.color.push_back({255, 128, 0});
   }
-  const Gaussians g = initial_gaussians(points, {});
+  const TrainOptions o;
+  const Gaussians g = initial_gaussians(points, o);
   ASSERT_EQ(g.size(), 4u);
-  EXPECT_NEAR(std::exp(g.log_scale[0].x), std::sqrt((1.0 + 1.0 + 2.0) / 3), 1e-5);
+  EXPECT_NEAR(std::exp(g.log_scale[0].x), o.start_scale * std::sqrt((1.0f + 1.0f + 2.0f) / 3), 1e-5f);
   EXPECT_EQ(g.log_scale[0].x, g.log_scale[0].z);
-  EXPECT_NEAR(M::sigmoid(g.logit_opacity[0]), 0.1f, 1e-6f);
+  EXPECT_NEAR(M::sigmoid(g.logit_opacity[0]), o.start_opacity, 1e-6f);
   EXPECT_NEAR(g.sh[0].x * M::sh_0 + 0.5f, 1.0f, 1e-6f);
   EXPECT_EQ(g.sh_degree, 0);
   points.position.assign(4, Vec3f(1, 1, 1));  // all coincide
-  EXPECT_NEAR(std::exp(initial_gaussians(points, {}).log_scale[0].x), std::sqrt(1e-7), 1e-6);
+  EXPECT_NEAR(std::exp(initial_gaussians(points, o).log_scale[0].x), o.start_scale * std::sqrt(1e-7f), 1e-6f);
   TrainOptions capped;
   capped.max_gaussians = 2;
   EXPECT_EQ(initial_gaussians(points, capped).size(), 2u);
@@ -107,6 +136,8 @@ TEST(Initialize, ScalesAreTheDistancesToTheNeighbours) {
   points.color.resize(1);
   EXPECT_TRUE(std::isfinite(initial_gaussians(points, {}).log_scale[0].x));
 }
+
+const TrainOptions kAdc = default_train_options(Strategy::kAdc);
 
 // Builds the input of density control, one Gaussian at a time.
 struct Crowd {
@@ -132,27 +163,27 @@ TEST(Adc, ClonesSmallSplitsLargePrunesFaintAndHuge) {
   c.in.log_scale.push_back({-4, -4, -4});
   c.in.rotation.push_back({1, 0, 0, 0});
   c.in.logit_opacity.push_back(0);
-  TrainOptions o;
+  TrainOptions o = kAdc;
   o.prune_scale = 0.1f;
   Random random(1);
-  DensityPlan plan = plan_adc(c.in, o, 1.0f, true, random);
+  DensityPlan plan = plan_adc(c.in, o, 1.0f, true, true, random);
   EXPECT_EQ(plan.source, (std::vector<std::uint32_t>{0, 0, 1, 1, 2, 5}));
   EXPECT_EQ(plan.moment_source, (std::vector<std::uint32_t>{0, kNone, kNone, kNone, 2, 5}));
   EXPECT_EQ(plan.mean[0], plan.mean[1]);
   EXPECT_NE(plan.mean[2], plan.mean[3]);
   EXPECT_NEAR(std::exp(plan.log_scale[2].x), 0.05 / 1.6, 1e-6);
   EXPECT_EQ(plan.logit_opacity[2], 0);
-  plan = plan_adc(c.in, o, 1.0f, false, random);  // early in a run, huge Gaussians stay
+  plan = plan_adc(c.in, o, 1.0f, false, true, random);  // early in a run, huge Gaussians stay
   EXPECT_EQ(plan.size(), 7u);
 }
 
 TEST(Adc, UnderACapTheLargestGradientsGrow) {
   Crowd c;
   for (int i = 0; i < 10; ++i) c.add(0.005f, 0.5f, 1e-3f * static_cast<float>(1 + (i * 7) % 10));
-  TrainOptions o;
+  TrainOptions o = kAdc;
   o.max_gaussians = 13;
   Random random(1);
-  const DensityPlan plan = plan_adc(c.in, o, 1.0f, false, random);
+  const DensityPlan plan = plan_adc(c.in, o, 1.0f, false, true, random);
   EXPECT_EQ(plan.size(), 13u);
   std::vector<int> times(10, 0);
   for (std::uint32_t s : plan.source) ++times[s];
@@ -160,7 +191,14 @@ TEST(Adc, UnderACapTheLargestGradientsGrow) {
   EXPECT_EQ(times[4], 2);
   EXPECT_EQ(times[1], 2);
   o.max_gaussians = 5;  // already exceeded: nothing grows, and nothing is removed
-  EXPECT_EQ(plan_adc(c.in, o, 1.0f, false, random).size(), 10u);
+  EXPECT_EQ(plan_adc(c.in, o, 1.0f, false, true, random).size(), 10u);
+}
+
+TEST(Adc, WithoutGrowthItOnlyPrunes) {
+  Crowd c;
+  for (int i = 0; i < 10; ++i) c.add(0.005f, i < 3 ? 0.02f : 0.5f, 1e-2f);
+  Random random(1);
+  EXPECT_EQ(plan_adc(c.in, kAdc, 1.0f, false, false, random).size(), 7u);
 }
 
 // n shares on top of each other look like the Gaussian that they replace: the opacity at the centre is equal,
@@ -180,15 +218,42 @@ TEST(Mcmc, SharesTogetherLookLikeTheOriginal) {
     }
 }
 
-TEST(Mcmc, RelocatesFaintGaussiansAndGrowsUpToTheCap) {
+// A faint Gaussian for every fifth, and a large gradient for every fourth of the others.
+Crowd mixed_crowd() {
   Crowd c;
-  for (int i = 0; i < 100; ++i) c.add(0.01f, i < 20 ? 0.001f : 0.5f, 0);
-  TrainOptions o = default_train_options(Strategy::kMcmc);
+  for (int i = 0; i < 100; ++i) c.add(0.01f, i < 20 ? 0.001f : 0.5f, i % 4 == 0 ? 1e-3f : 1e-4f);
+  return c;
+}
+
+std::size_t mcmc_count(const Crowd& c, const TrainOptions& o, float grow_gradient, bool may_grow = true) {
   Random random(3);
-  DensityPlan plan = plan_mcmc(c.in, o, random);
-  EXPECT_EQ(plan.size(), 105u);
+  return plan_mcmc(c.in, o, grow_gradient, may_grow, random).size();
+}
+
+TEST(Mcmc, GrowsByOneForEveryLargeGradientWithinTheLimits) {
+  const Crowd c = mixed_crowd();
+  TrainOptions o;
+  EXPECT_EQ(mcmc_count(c, o, 5e-4f), 120u);  // 20 of those that are not faint have a large gradient
+  EXPECT_EQ(mcmc_count(c, o, 5e-3f), 100u);
+  EXPECT_EQ(mcmc_count(c, o, 5e-4f, false), 100u);
+  o.growth = 1.05f;
+  EXPECT_EQ(mcmc_count(c, o, 5e-4f), 105u);
+  o.max_gaussians = 102;
+  EXPECT_EQ(mcmc_count(c, o, 5e-4f), 102u);
+  o.max_gaussians = 50;  // already exceeded: none is removed
+  EXPECT_EQ(mcmc_count(c, o, 5e-4f), 100u);
+}
+
+TEST(Mcmc, RelocatesFaintGaussiansToThoseWithLargeGradients) {
+  Crowd c = mixed_crowd();
+  const TrainOptions o;
+  Random random(3);
+  DensityPlan plan = plan_mcmc(c.in, o, 5e-4f, true, random);
   for (std::size_t i = 0; i < plan.size(); ++i) {
     EXPECT_GE(plan.source[i], 20u);
+    if (i > 0 && plan.source[i] == plan.source[i - 1]) {
+      EXPECT_EQ(plan.source[i] % 4, 0u) << "drawn without a large gradient";
+    }
     EXPECT_GE(M::sigmoid(plan.logit_opacity[i]), 0.0049f);
   }
   for (std::size_t i = 1; i < plan.size(); ++i) {  // shares of the same Gaussian are adjacent
@@ -197,12 +262,12 @@ TEST(Mcmc, RelocatesFaintGaussiansAndGrowsUpToTheCap) {
     EXPECT_EQ(plan.moment_source[i] == kNone,
               shares || (i + 1 < plan.size() && plan.source[i + 1] == plan.source[i]));
   }
-  o.max_gaussians = 102;
-  EXPECT_EQ(plan_mcmc(c.in, o, random).size(), 102u);
-  o.max_gaussians = 50;  // already exceeded: none is removed
-  EXPECT_EQ(plan_mcmc(c.in, o, random).size(), 100u);
+  // Without any large gradient, the faint ones still move, to any other.
+  plan = plan_mcmc(c.in, o, 5e-3f, true, random);
+  EXPECT_EQ(plan.size(), 100u);
+  for (const std::uint32_t source : plan.source) EXPECT_GE(source, 20u);
   for (float& v : c.in.logit_opacity) v = M::logit(0.001f);
-  EXPECT_EQ(plan_mcmc(c.in, o, random).size(), 100u);  // nothing to copy from
+  EXPECT_EQ(plan_mcmc(c.in, o, 5e-4f, true, random).size(), 100u);  // nothing to copy from
 }
 
 // Many Gaussians, among them some for every case.
@@ -219,12 +284,12 @@ DensityInput random_crowd(std::size_t count) {
 // 60,000 Gaussians are several chunks of every loop.
 TEST(DensityPlan, DoesNotDependOnTheNumberOfThreads) {
   const DensityInput in = random_crowd(60'000);
-  TrainOptions capped;
+  TrainOptions capped = kAdc;
   capped.max_gaussians = 60'000;
   for (const auto& make : std::vector<std::function<DensityPlan(Random&)>>{
-           [&](Random& random) { return plan_adc(in, {}, 1.0f, true, random); },
-           [&](Random& random) { return plan_adc(in, capped, 1.0f, true, random); },
-           [&](Random& random) { return plan_mcmc(in, default_train_options(Strategy::kMcmc), random); }}) {
+           [&](Random& random) { return plan_adc(in, kAdc, 1.0f, true, true, random); },
+           [&](Random& random) { return plan_adc(in, capped, 1.0f, true, true, random); },
+           [&](Random& random) { return plan_mcmc(in, {}, 2e-4f, true, random); }}) {
     DensityPlan plans[2];
     Random random[2] = {Random(1), Random(1)};
     for (int k = 0; k < 2; ++k)

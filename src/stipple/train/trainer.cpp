@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "stipple/core/error.h"
@@ -27,17 +29,18 @@ std::uint64_t stream_seed(std::uint64_t seed, Stream stream) {
 
 constexpr std::uint32_t kViewsPerPrefetch = 16;
 
-std::vector<std::size_t> views_to_train_on(const Scene& scene, bool hold_out) {
+std::vector<std::size_t> training_views(const Scene& scene, bool hold_out) {
   if (hold_out) return scene.train_views();
   std::vector<std::size_t> all(scene.views.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   return all;
 }
 
-// The number of Gaussians that a run can reach; 0 if it is not known in advance.
-std::size_t wanted_gaussians(const Scene& scene, const TrainOptions& options) {
-  if (options.max_gaussians > 0) return options.max_gaussians;
-  return options.strategy == Strategy::kMcmc ? scene.points.size() : 0;  // mcmc grows only up to a cap
+std::vector<std::size_t> without(const std::vector<std::size_t>& views,
+                                 const std::vector<std::size_t>& left_out) {
+  std::vector<std::size_t> rest;
+  std::set_difference(views.begin(), views.end(), left_out.begin(), left_out.end(), std::back_inserter(rest));
+  return rest;
 }
 
 MemoryPlan plan_memory_for(const Backend& backend, const Scene& scene, std::span<const std::size_t> views,
@@ -45,7 +48,7 @@ MemoryPlan plan_memory_for(const Backend& backend, const Scene& scene, std::span
   if (backend.own_memory_bytes() == 0) return {};
   MemoryNeeds needs = memory_needs(scene, views);
   needs.sh_degree = options.sh_degree;
-  needs.wanted_gaussians = wanted_gaussians(scene, options);
+  needs.wanted_gaussians = options.max_gaussians;
   needs.batch = options.batch;
   return plan_memory(backend, needs);
 }
@@ -79,12 +82,16 @@ Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& op
     : backend_(backend),
       scene_(scene),
       options_(options),
-      views_(views_to_train_on(scene, options.hold_out)),
-      extent_(scene_extent(scene, views_)),
+      all_views_(training_views(scene, options.hold_out)),
+      watched_(options.guard == GuardUse::kAuto ? choose_watched(all_views_) : std::vector<std::size_t>()),
+      views_(without(all_views_, watched_)),
+      extent_(scene_extent(scene, all_views_)),
       schedule_(options_, extent_),
       photos_(scene.views, options.max_photo_bytes),
-      memory_(plan_memory_for(backend, scene, views_, options)),
-      targets_(backend, photos_, scene.views.size(), memory_.photo_bytes) {
+      memory_(plan_memory_for(backend, scene, all_views_, options)),
+      targets_(backend, photos_, scene.views.size(), memory_.photo_bytes),
+      guard_(std::max<std::size_t>(all_views_.size(), 1)) {
+  state_.has_all_views = watched_.empty();
   if (views_.empty())
     throw Error("there is no view to train on; add photos, or do not hold out views", {"eval"});
   if (scene.points.size() == 0) throw Error("the scene has no points to start from");
@@ -98,7 +105,7 @@ void Trainer::Impl::limit_to_memory() {
   if (memory_.max_gaussians == 0)
     throw OutOfMemory("the device's memory cannot hold a single image of this scene",
                       {"max_resolution", "backend"});
-  const std::size_t wanted = wanted_gaussians(scene_, options_);
+  const std::size_t wanted = options_.max_gaussians;
   is_limited_by_memory_ = wanted == 0 || wanted > memory_.max_gaussians;
   if (is_limited_by_memory_) options_.max_gaussians = memory_.max_gaussians;
 }
@@ -114,7 +121,8 @@ StepReport Trainer::Impl::step(const AfterUpdate& after_update) {
     if (after_update) after_update(report_);
   }
   const auto start = Clock::now();
-  if (state_.step < schedule_.last_step()) retry_without_cached_photos([&] { finish_step(); });
+  report_.guard.reset();
+  if (state_.step < last_step()) retry_without_cached_photos([&] { finish_step(); });
   is_unfinished_ = false;
   report_.ms[static_cast<std::size_t>(Stage::kRefine)] = milliseconds_since(start);
   report_.gaussian_count = device_.gaussians.size();
@@ -158,11 +166,12 @@ TrainStep Trainer::Impl::plan_step() const {
   step.loss = {.l1_weight = 1 - options_.ssim_weight,
                .ssim_weight = options_.ssim_weight,
                .opacity_penalty = options_.opacity_penalty,
-               .scale_penalty = options_.scale_penalty};
-  step.adam = schedule_.rates(state_.step, state_.adam_step + 1);
+               .scale_penalty = options_.scale_penalty / extent_};
+  step.adam = rates();
   step.absolute_gradients = options_.absolute_gradients;
-  if (options_.strategy == Strategy::kMcmc) {
-    step.noise = schedule_.mean_rate(state_.step) * options_.noise;
+  step.lifts_clamped_colors = true;
+  if (options_.strategy == Strategy::kMcmc && guard_.state().collapses == 0) {
+    step.noise = schedule_.noise(state_.step);
     step.noise_seed = stream_seed(options_.seed, Stream::kNoise) + static_cast<std::uint64_t>(state_.step);
   }
   return step;
@@ -181,6 +190,7 @@ void Trainer::Impl::record(const PassResult& result, const Batch& batch, StepRep
   state_.skipped_in_a_row = result.is_finite ? 0 : state_.skipped_in_a_row + 1;
   report.was_skipped = !result.is_finite;
   report.skipped_in_a_row = state_.skipped_in_a_row;
+  if (result.is_finite) guard_.add_training_step(report.psnr);
 }
 
 Trainer::Impl::Batch Trainer::Impl::next_batch() {
@@ -235,9 +245,10 @@ View Trainer::Impl::view_of(std::size_t index) {
 // stays unfinished, and the next call finishes it, in this run or in one that restores its checkpoint.
 void Trainer::Impl::finish_step() {
   if (state_.finished_step == state_.step) return;
+  check_model();  // before the refinement, which disturbs the model for some steps
   raise_sh_degree();
   const bool was_skipped = state_.skipped_in_a_row > 0;
-  if (!was_skipped && schedule_.refines_at(state_.step)) refine();
+  if (!was_skipped && schedule_.refines_at(state_.step) && state_.polish_until == 0) refine();
   if (!was_skipped && schedule_.resets_opacity_at(state_.step))
     reset_opacities(backend_, options_, device_.gaussians, device_.moments);
   state_.finished_step = state_.step;
@@ -246,9 +257,12 @@ void Trainer::Impl::finish_step() {
 void Trainer::Impl::refine() {
   const DensityInput input = download_density_input(backend_, device_);
   Random random(stream_seed(options_.seed, Stream::kDensity), state_.density_counter);
-  DensityPlan plan = options_.strategy == Strategy::kMcmc
-                         ? plan_mcmc(input, options_, random)
-                         : plan_adc(input, options_, extent_, schedule_.prunes_large_at(state_.step), random);
+  const bool may_grow = guard_.state().may_grow;
+  DensityPlan plan =
+      options_.strategy == Strategy::kMcmc
+          ? plan_mcmc(input, options_, schedule_.grow_gradient(state_.step), may_grow, random)
+          : plan_adc(input, options_, extent_, schedule_.prunes_large_at(state_.step), may_grow, random);
+  if (plan.size() == 0 && recover_from_collapse()) return;
   if (plan.size() == 0)
     throw Error(
         "every Gaussian was pruned; either the scene's cameras do not match its photos, or pruning is "
@@ -285,6 +299,7 @@ StepReport Trainer::step(const AfterUpdate& after_update) { return impl_->step(a
 bool Trainer::done() const { return steps_done() >= last_step(); }
 int Trainer::steps_done() const { return impl_->steps_done(); }
 int Trainer::last_step() const { return impl_->last_step(); }
+std::span<const std::size_t> Trainer::watched_views() const { return impl_->watched_views(); }
 int Trainer::skipped_count() const { return impl_->skipped_count(); }
 std::size_t Trainer::memory_cap() const { return impl_->memory_cap(); }
 const DeviceGaussians& Trainer::device_gaussians() const { return impl_->device_gaussians(); }

@@ -15,6 +15,7 @@
 #include "stipple/core/error.h"
 #include "stipple/evaluate/evaluation.h"
 #include "stipple/scene/scene.h"
+#include "stipple/train/guard_event.h"
 #include "stipple/train/train_options.h"
 
 namespace stipple {
@@ -27,6 +28,7 @@ struct StepReport {
   StageTimes ms{};
   bool was_skipped = false;  // the loss or a gradient was not finite, so that nothing was changed
   int skipped_in_a_row = 0;
+  std::optional<GuardEvent> guard;  // what the guard did after this step
 };
 
 // Thrown by Trainer::restore() for a file that is not a checkpoint, is truncated, or fails its checksum.
@@ -55,7 +57,9 @@ class Trainer {
   StepReport step(const AfterUpdate& after_update = {});
   bool done() const;
   int steps_done() const;
-  int last_step() const;
+  int last_step() const;  // may become smaller if the guard ends the run early
+  std::span<const std::size_t> watched_views()
+      const;  // the guard's; empty if it has none, or has given them back
   int skipped_count() const;
 
   // The number of Gaussians to which the device's memory limits the run; 0 if it does not limit it.

@@ -7,7 +7,7 @@
 //   u32       checksum of everything after this field
 //   text      JSON: counters, view order, sizes, and the options that must agree
 //   floats    mean, log_scale, rotation, logit_opacity, sh of the Gaussians, then of both moments; then the
-//             density statistics
+//             density statistics; then the best model, if the guard keeps one
 //
 // Numbers are little-endian. The checksum is zlib's CRC-32.
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ using nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little, "numbers are written in the byte order of memory");
 constexpr char kMagic[8] = "STIPPLE";
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 struct FileHead {
   char magic[8];
@@ -56,6 +56,7 @@ json identity(const TrainOptions& o, const Scene& scene, std::size_t view_count)
           {"batch", o.batch},
           {"strategy", o.strategy == Strategy::kAdc ? "adc" : "mcmc"},
           {"sh_degree", o.sh_degree},
+          {"guard", o.guard == GuardUse::kAuto ? "auto" : "off"},
           {"views", view_count},
           {"first_view", as_utf8(scene.views[0].name)},
           {"width", scene.views[0].camera.width_px},
@@ -133,6 +134,19 @@ class StateReader {
   std::uint32_t checksum_ = 0;
 };
 
+json to_json(const GuardState& g) {
+  return {{"best_step", g.best_step},         {"best_psnr", g.best_psnr},
+          {"best_count", g.best_count},       {"worse_in_a_row", g.worse_in_a_row},
+          {"training_psnr", g.training_psnr}, {"best_training_psnr", g.best_training_psnr},
+          {"collapses", g.collapses},         {"may_grow", g.may_grow}};
+}
+
+GuardState guard_from_json(const json& from) {
+  return {from.at("best_step"),      from.at("best_psnr"),     from.at("best_count"),
+          from.at("worse_in_a_row"), from.at("training_psnr"), from.at("best_training_psnr"),
+          from.at("collapses"),      from.at("may_grow")};
+}
+
 Gaussians read_gaussians(StateReader& in, std::size_t count, int sh_degree) {
   Gaussians g;
   g.sh_degree = sh_degree;
@@ -154,9 +168,16 @@ void replace(Backend& backend, const Gaussians& from, DeviceGaussians& to) {
 }  // namespace
 
 void Trainer::Impl::save(const std::filesystem::path& path) const {
-  json text = {{"identity", identity(options_, scene_, views_.size())},
+  json text = {{"identity", identity(options_, scene_, all_views_.size())},
                {"step", state_.step},
                {"finished_step", state_.finished_step},
+               {"checked_step", state_.checked_step},
+               {"polish_from", state_.polish_from},
+               {"polish_until", state_.polish_until},
+               {"has_all_views", state_.has_all_views},
+               {"guard", to_json(guard_.state())},
+               {"best_gaussians", best_.size()},
+               {"best_sh_degree", best_.sh_degree},
                {"is_unfinished", is_unfinished_},
                {"loss", report_.loss},
                {"psnr", report_.psnr},
@@ -175,12 +196,14 @@ void Trainer::Impl::save(const std::filesystem::path& path) const {
   std::vector<Gaussians> parts;
   for (const DeviceGaussians* g : {&device_.gaussians, &device_.moments.first, &device_.moments.second})
     parts.push_back(download(backend_, *g));
+  const Gaussians best = download(backend_, best_);
 
   // The data are traversed twice, since the checksum precedes them in the file.
   const auto for_each_piece = [&](auto&& f) {
     f(std::as_bytes(std::span(dumped)));
     for (const Gaussians& part : parts) for_each_parameter([&](int, const auto& a) { f(bytes_of(a)); }, part);
     f(bytes_of(statistics));
+    for_each_parameter([&](int, const auto& a) { f(bytes_of(a)); }, best);
   };
   FileHead head{{}, kVersion, static_cast<std::uint32_t>(dumped.size()), 0};
   std::memcpy(head.magic, kMagic, sizeof(kMagic));
@@ -199,11 +222,12 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
   const json text = json::parse(begin, begin + bytes.size(), nullptr, false);
   if (!text.is_object()) in.fail("the checkpoint is damaged and cannot be used");
   State state;
-  std::size_t count = 0;
-  int sh_degree = 0;
+  GuardState guard;
+  std::size_t count = 0, best_count = 0;
+  int sh_degree = 0, best_sh_degree = 0;
   bool is_unfinished = false;
   try {
-    const std::string other = difference(text.at("identity"), identity(options_, scene_, views_.size()));
+    const std::string other = difference(text.at("identity"), identity(options_, scene_, all_views_.size()));
     if (!other.empty())
       throw Error(
           fmt::format("{}: the checkpoint is from {}; resume it with the scene and the options of that run",
@@ -213,6 +237,10 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
              text.at("skipped"),
              text.at("skipped_in_a_row"),
              text.at("finished_step"),
+             text.at("checked_step"),
+             text.at("polish_from"),
+             text.at("polish_until"),
+             text.at("has_all_views"),
              text.at("view_counter"),
              text.at("density_counter"),
              text.at("background_counter"),
@@ -221,27 +249,39 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
     is_unfinished = text.value("is_unfinished", false);  // absent from older checkpoints
     count = text.at("gaussians");
     sh_degree = text.at("sh_degree");
+    guard = guard_from_json(text.at("guard"));
+    best_count = text.at("best_gaussians");
+    best_sh_degree = text.at("best_sh_degree");
   } catch (const json::exception&) {
     in.fail("the checkpoint is damaged and cannot be used");
   }
-  if (sh_degree < 0 || sh_degree > 3 || state.order.size() != views_.size() ||
+  const std::size_t view_count = all_views_.size() - (state.has_all_views ? 0 : watched_.size());
+  const auto is_degree = [](int degree) { return degree >= 0 && degree <= 3; };
+  if (!is_degree(sh_degree) || !is_degree(best_sh_degree) || state.order.size() != view_count ||
       state.position > state.order.size())
     in.fail("the checkpoint is damaged and cannot be used");
   std::vector<Gaussians> parts;
   for (int i = 0; i < 3; ++i) parts.push_back(read_gaussians(in, count, sh_degree));
   const std::vector<Vec2f> statistics = in.array<Vec2f>(count);
+  const Gaussians best = read_gaussians(in, best_count, best_sh_degree);
   in.check_end(head.checksum);
 
   const std::lock_guard lock(model_mutex_);
   // The arrays are replaced one by one, since the device may not have room for both states.
-  const std::size_t needed = train_state_bytes(count, sh_degree);
-  const std::size_t freed = train_state_bytes(device_.gaussians.size(), device_.gaussians.sh_degree);
+  const std::size_t needed =
+      train_state_bytes(count, sh_degree) + best_count * parameter_bytes(best_sh_degree);
+  const std::size_t freed = train_state_bytes(device_.gaussians.size(), device_.gaussians.sh_degree) +
+                            best_.size() * parameter_bytes(best_.sh_degree);
   if (needed > freed) require_room(backend_, needed - freed);
   replace(backend_, parts[0], device_.gaussians);
   replace(backend_, parts[1], device_.moments.first);
   replace(backend_, parts[2], device_.moments.second);
   device_.statistics.upload(backend_, statistics);
+  best_ = {};
+  if (best_count > 0) replace(backend_, best, best_);
+  guard_.restore(guard);
   state_ = std::move(state);
+  if (state_.has_all_views) views_ = all_views_;
   is_unfinished_ = is_unfinished;
   report_ = {};
   report_.step = state_.step;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The private part of Trainer. trainer.cpp implements training, trainer_checkpoint.cpp saving and restoring.
+// The private part of Trainer. trainer.cpp implements training, trainer_guard.cpp what the guard decides, and
+// trainer_checkpoint.cpp saving and restoring.
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "stipple/core/fair_mutex.h"
 #include "stipple/evaluate/evaluate.h"
 #include "stipple/photo/photo_cache.h"
+#include "stipple/train/guard.h"
 #include "stipple/train/memory_plan.h"
 #include "stipple/train/schedule.h"
 #include "stipple/train/target_cache.h"
@@ -21,7 +23,13 @@ class Trainer::Impl {
 
   StepReport step(const AfterUpdate& after_update);
   int steps_done() const { return state_.step - (is_unfinished_ ? 1 : 0); }
-  int last_step() const { return schedule_.last_step(); }
+  int last_step() const {
+    return state_.polish_until > 0 ? std::min(state_.polish_until, schedule_.last_step())
+                                   : schedule_.last_step();
+  }
+  std::span<const std::size_t> watched_views() const {
+    return state_.has_all_views ? std::span<const std::size_t>() : watched_;
+  }
   int skipped_count() const { return state_.skipped; }
   std::size_t memory_cap() const { return is_limited_by_memory_ ? memory_.max_gaussians : 0; }
   const RenderOptions& render_options() const { return options_.render; }
@@ -45,6 +53,10 @@ class Trainer::Impl {
     int step = 0, adam_step = 0, skipped = 0, skipped_in_a_row = 0;
     // The last step whose refinement is done: `step`, or the one before if the refinement ran out of memory.
     int finished_step = 0;
+    int checked_step = 0;  // the last one that the guard judged
+    // Set if the guard ends the run early: the steps between which the best model is polished.
+    int polish_from = 0, polish_until = 0;
+    bool has_all_views = false;  // the watched views have been given back, or there are none
     std::uint64_t view_counter = 0, density_counter = 0, background_counter = 0;  // of random numbers
     std::vector<std::uint32_t> order;  // of the views in this epoch
     std::uint32_t position = 0;        // in `order`
@@ -68,13 +80,27 @@ class Trainer::Impl {
   void record(const PassResult& result, const Batch& batch, StepReport& report);
 
   void finish_step();
+
+  // trainer_guard.cpp
+  void check_model();
+  ModelScore score_model();
+  void act_on(Verdict verdict, const ModelScore& score);
+  bool recover_from_collapse();  // false if no model has been kept
+  void keep_model();
+  void go_back();
+  void give_views_back();
+  void end_early();
+  AdamOptions rates() const;
+
   void refine();
   void raise_sh_degree();
 
   Backend& backend_;
   const Scene& scene_;
   TrainOptions options_;
-  std::vector<std::size_t> views_;  // the training views
+  std::vector<std::size_t> all_views_;  // the training views
+  std::vector<std::size_t> watched_;    // the guard's
+  std::vector<std::size_t> views_;      // those that are trained on now
   float extent_;
   Schedule schedule_;
   PhotoCache photos_;
@@ -82,12 +108,15 @@ class Trainer::Impl {
   bool is_limited_by_memory_ = false;
   TargetCache targets_;
   State state_;
+  Guard guard_;
   StepReport report_;           // of the current step
   bool is_unfinished_ = false;  // the current step has been trained, but its refinement ran out of memory
 
   mutable FairMutex model_mutex_;  // held while a step changes what is on the device
   TrainState device_;
   TrainBuffers buffers_;
+  DeviceGaussians best_;  // the model that the guard keeps
+  Pass watch_pass_;
 };
 
 }  // namespace stipple

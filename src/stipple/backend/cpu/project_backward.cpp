@@ -63,7 +63,7 @@ HWY_INLINE void coefficients_backward(Vec3f dL_dsum, const float* basis, const f
 // Propagates the colour's gradient to the SH coefficients; returns that of the mean's offset from the camera.
 Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole& camera,
                            const Vec3<Lanes>& mean, const Vec3<Lanes>& color, const Vec3<Lanes>& dL_dcolor,
-                           LaneMask is_drawn, const ParameterGradient& out) {
+                           LaneMask is_drawn, bool lifts_clamped, const ParameterGradient& out) {
   const Lanes zero(0);
   const Vec3<Lanes> none(zero, zero, zero);
   const std::size_t n = g.sh_count;
@@ -76,7 +76,8 @@ Vec3<Lanes> color_backward(const GaussianGroup& g, int first, const ML::Pinhole&
   const ML::ViewRay ray = ML::view_ray(select(is_drawn, mean, none), camera);
   BasisTable basis;
   store_basis(ML::harmonic_basis(g.sh_degree, ray.direction), static_cast<int>(n), basis);
-  const Vec3<Lanes> dL_dsum = select(is_drawn, ML::color_from_harmonics_vjp(color, dL_dcolor), none);
+  const Vec3<Lanes> dL_dsum =
+      select(is_drawn, ML::color_from_harmonics_vjp(color, dL_dcolor, lifts_clamped), none);
   alignas(64) float channel[3][kLanes];
   store(dL_dsum.x, channel[0]);
   store(dL_dsum.y, channel[1]);
@@ -120,7 +121,7 @@ void store_zeros(int first, const ParameterGradient& out) {
 
 void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& view_camera,
                             const stipple::Math<float>::RenderSettings& view_settings,
-                            const ProjectedSplat* splats, const Splat* dL_dsplat,
+                            const ProjectedSplat* splats, const Splat* dL_dsplat, bool lifts_clamped,
                             const ParameterGradient& out, double* dL_dcamera) {
   const ML::Pinhole camera = broadcast_camera(view_camera);
   const ML::RenderSettings settings = broadcast_settings(view_settings);
@@ -142,8 +143,8 @@ void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::
     store(select(d.is_drawn, dL.logit_opacity, zero), out.logit_opacity + first);
     if (g.covariance) store_covariance(dL.covariance, d.is_drawn, out.covariance + 6 * first);
     const Vec4<Lanes> c = d.dL_dsplat.channels;
-    const Vec3<Lanes> dL_doffset =
-        color_backward(g, first, camera, in.placed.mean, d.color, {c.x, c.y, c.z}, d.is_drawn, out);
+    const Vec3<Lanes> dL_doffset = color_backward(g, first, camera, in.placed.mean, d.color, {c.x, c.y, c.z},
+                                                  d.is_drawn, lifts_clamped, out);
     store3(select(d.is_drawn, dL.mean + dL_doffset, none), out.mean + 3 * first);
     if (dL_dcamera)
       add_camera(ML::gaussian_camera_vjp(in.placed, camera, vjp.dL_dprojected, dL_doffset), d.is_drawn,
@@ -190,12 +191,13 @@ ParameterGradient ParameterGradient::from(std::size_t gaussian) const {
 }
 
 ProjectBackwardRange::ProjectBackwardRange(const DeviceGaussians& gaussians, const Precomputed& precomputed,
-                                           const View& view, const Pass& pass)
+                                           const View& view, const WantedGradients& wanted, const Pass& pass)
     : groups_(gaussians, precomputed),
       camera_(pinhole(view.camera)),
       settings_(render_settings(view.options)),
       splats_(host(pass.projection.splat)),
-      dL_dsplat_(host(pass.dL_dsplat.splat)) {}
+      dL_dsplat_(host(pass.dL_dsplat.splat)),
+      lifts_clamped_(wanted.lifts_clamped_colors) {}
 
 DensityStatistics::DensityStatistics(const View& view, const Pass& pass)
     : half_size_(half_size_of(view.camera)),
@@ -214,7 +216,7 @@ void ProjectBackwardRange::run(std::size_t begin, std::size_t end, const Paramet
   GaussianGroups::Padded unused;
   std::size_t at = begin;
   for (; at + kMaxGroup <= end; at += kMaxGroup)
-    backward(groups_.block(at, unused), camera_, settings_, &splats_[at], &dL_dsplat_[at],
+    backward(groups_.block(at, unused), camera_, settings_, &splats_[at], &dL_dsplat_[at], lifts_clamped_,
              out.from(at - begin), camera_sum);
   if (at < end) run_last(at, end - at, out.from(at - begin), camera_sum);
 }
@@ -229,7 +231,7 @@ void ProjectBackwardRange::run_last(std::size_t begin, std::size_t count, const 
   std::copy_n(&dL_dsplat_[begin], count, dL_dsplat);
   const ParameterGradient padded = pointers_to(outputs, groups_.sh_degree());
   HWY_DYNAMIC_DISPATCH(project_backward_block)
-  (groups_.block(begin, inputs), camera_, settings_, splats, dL_dsplat, padded, camera_sum);
+  (groups_.block(begin, inputs), camera_, settings_, splats, dL_dsplat, lifts_clamped_, padded, camera_sum);
   for_each_gradient(
       [count](std::size_t floats, const float* from, float* to) {
         if (to) std::copy_n(from, count * floats, to);
@@ -278,7 +280,7 @@ void CpuBackend::project_backward(const DeviceGaussians& gaussians, const Precom
   for_each_parameter([](int, float*& to, auto& from) { to = floats(from); }, out, sum.gaussians);
   out.color = floats(sum.precomputed.color);
   out.covariance = floats(sum.precomputed.covariance);
-  const ProjectBackwardRange backward(gaussians, precomputed, view, pass);
+  const ProjectBackwardRange backward(gaussians, precomputed, view, wanted, pass);
   const DensityStatistics density(view, pass);
   auto view_statistics = host(sum.view_statistics);
   std::vector<double> camera_sums(wanted.camera ? chunk_count * kCameraFields : 0, 0.0);

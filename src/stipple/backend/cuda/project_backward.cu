@@ -70,7 +70,7 @@ template <int kDegree>
 __global__ void __launch_bounds__(kThreads)
     project_backward_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings,
                             const ProjectedSplat* splats, const Splat* dL_dsplat, const Vec2f* absolute,
-                            Vec2f half_size, GradientPointers out) {
+                            Vec2f half_size, bool lifts_clamped, GradientPointers out) {
   __shared__ CoefficientRows<kDegree> all_rows[kThreads / kWarp];
   __shared__ CoefficientGradients<kDegree> all_gradients[kThreads / kWarp];
   CoefficientRows<kDegree>& rows = all_rows[threadIdx.x / kWarp];
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads)
   M::Pinhole dL_dcamera = no_camera();
   if (is_drawn)
     d = gaussian_backward<kDegree>(g, load_gaussian(g, i, settings.scale_modifier), camera, settings, seen,
-                                   load_splat_gradient(dL_dsplat, i), rows, basis,
+                                   load_splat_gradient(dL_dsplat, i), lifts_clamped, rows, basis,
                                    out.camera ? &dL_dcamera : nullptr);
   coefficients.store(basis, d.sh_sum, is_drawn && !g.color);
   for (int k = 0; k < rows.kFloats; ++k) {
@@ -146,7 +146,8 @@ void CudaBackend::project_backward(const DeviceGaussians& gaussians, const Preco
     project_backward_kernel<degree()><<<blocks, kThreads, 0, stream()>>>(
         pointers(gaussians, precomputed), pinhole(view.camera), render_settings(view.options),
         pointer(pass.projection.splat), pointer(pass.dL_dsplat.splat),
-        pointer(pass.dL_dsplat.absolute_mean_px), half_size_of(view.camera), out);
+        pointer(pass.dL_dsplat.absolute_mean_px), half_size_of(view.camera), wanted.lifts_clamped_colors,
+        out);
   });
   if (wanted.camera)
     sum_camera_kernel<<<1, kCameraThreads, 0, stream()>>>(pointer(mine.camera_sums), blocks,

@@ -144,7 +144,8 @@ template <int kDegree, class Gradients>
 __global__ void __launch_bounds__(kThreads, 4)
     project_backward_optimize_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings,
                                      const ProjectedSplat* splats, Gradients gradients, StepArrays arrays,
-                                     AdamSettings adam, DensityStatistics density, const ViewStatus* status) {
+                                     AdamSettings adam, DensityStatistics density, bool lifts_clamped,
+                                     const ViewStatus* status) {
   __shared__ WarpScratch<kDegree> all_scratch[kThreads / kWarp];
   WarpScratch<kDegree>& scratch = all_scratch[threadIdx.x / kWarp];
   const bool may_change = may_update(status, 1);
@@ -167,8 +168,8 @@ __global__ void __launch_bounds__(kThreads, 4)
     }
     scratch.rows.load(g.coefficients() + first * scratch.rows.kFloats, drawn);
     if (is_drawn) {
-      d = gaussian_backward<kDegree>(g, gaussian, camera, settings, seen, taken.splat, scratch.rows, basis,
-                                     nullptr);
+      d = gaussian_backward<kDegree>(g, gaussian, camera, settings, seen, taken.splat, lifts_clamped,
+                                     scratch.rows, basis, nullptr);
       gradients.clear(i);
       if (density.sum && may_change)
         density.sum[i] = density.sum[i] + M::density_statistic(taken.view_statistics, density.half_size);
@@ -226,7 +227,8 @@ void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
   const auto run = [&](auto degree, auto gradients) {
     project_backward_optimize_kernel<degree()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
         pointers(g, {}), pinhole(view.camera), render_settings(view.options), splats, gradients,
-        step_arrays(state), adam_settings(options, loss, count, 1), density, mine.view_status());
+        step_arrays(state), adam_settings(options, loss, count, 1), density, wanted.lifts_clamped_colors,
+        mine.view_status());
   };
   with_degree(g.sh_degree, [&](auto degree) {
     if (!mine.sums_are_pending)

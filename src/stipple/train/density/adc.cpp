@@ -28,9 +28,11 @@ float largest(Vec3f v) { return std::max({v.x, v.y, v.z}); }
 // Sizes and opacities are compared in their stored form, as logarithms and logits.
 class Planner {
  public:
-  Planner(const DensityInput& input, const TrainOptions& options, float extent, bool prune_large)
+  Planner(const DensityInput& input, const TrainOptions& options, float extent, bool prune_large,
+          bool may_grow)
       : in_(input),
         options_(options),
+        may_grow_(may_grow),
         least_logit_(M::logit(std::min(options.prune_opacity, 1.0f))),
         clone_log_scale_(std::log(options.clone_scale * extent)),
         prune_log_scale_(prune_large ? std::log(options.prune_scale * extent)
@@ -70,7 +72,7 @@ class Planner {
   std::vector<Fate> choose() const {
     std::vector<Fate> fates(in_.mean.size());
     parallel_for(
-        fates.size(), [&](std::size_t i) { fates[i] = fate_of(i, true); }, kGrain);
+        fates.size(), [&](std::size_t i) { fates[i] = fate_of(i, may_grow_); }, kGrain);
     if (options_.max_gaussians > 0) limit(fates);
     return fates;
   }
@@ -106,14 +108,15 @@ class Planner {
 
   const DensityInput& in_;
   const TrainOptions& options_;
+  bool may_grow_;
   float least_logit_, clone_log_scale_, prune_log_scale_;
 };
 
 }  // namespace
 
 DensityPlan plan_adc(const DensityInput& input, const TrainOptions& options, float extent, bool prune_large,
-                     Random& random) {
-  return Planner(input, options, extent, prune_large).plan(random);
+                     bool may_grow, Random& random) {
+  return Planner(input, options, extent, prune_large, may_grow).plan(random);
 }
 
 void reset_opacities(Backend& backend, const TrainOptions& options, DeviceGaussians& gaussians,

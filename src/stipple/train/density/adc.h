@@ -13,7 +13,7 @@ namespace stipple {
 // that are too large as well. If max_gaussians leaves no room for all candidates, those with the largest
 // gradients grow.
 DensityPlan plan_adc(const DensityInput& input, const TrainOptions& options, float extent, bool prune_large,
-                     Random& random);
+                     bool may_grow, Random& random);
 
 // Limits all opacities to options.reset_opacity and clears their moments. Floaters then fade away, unless the
 // photos bring them back.

@@ -58,12 +58,31 @@ std::vector<float> opacities_of_the_living(const DensityInput& input, float leas
   return opacity;
 }
 
-// The number of Gaussians after the refinement.
-std::size_t grown(std::size_t n, const TrainOptions& options) {
-  const std::size_t cap = options.max_gaussians > 0 ? options.max_gaussians : n;
-  const auto wanted =
+// Whether a Gaussian's gradients say that it cannot represent what it covers.
+bool is_strained(const DensityInput& input, std::size_t i, float threshold) {
+  const Vec2f s = input.statistics[i];
+  return s.y > 0 && s.x / s.y >= threshold;
+}
+
+// The weights by which parents are drawn: the opacities of the strained, or of all if none is strained.
+std::vector<float> parent_weights(const DensityInput& input, const std::vector<float>& opacity,
+                                  float threshold, std::size_t& strained_count) {
+  std::vector<float> weights(opacity.size(), 0);
+  strained_count = 0;
+  for (std::size_t i = 0; i < opacity.size(); ++i)
+    if (opacity[i] > 0 && is_strained(input, i, threshold)) {
+      weights[i] = opacity[i];
+      ++strained_count;
+    }
+  return strained_count > 0 ? weights : opacity;
+}
+
+// The number of Gaussians after the refinement: one more for each that is strained, within the limits.
+std::size_t grown(std::size_t n, std::size_t strained_count, const TrainOptions& options) {
+  const auto by_factor =
       static_cast<std::size_t>(std::lround(static_cast<double>(n) * static_cast<double>(options.growth)));
-  return std::max(n, std::min(cap, wanted));
+  const std::size_t wanted = std::min(n + strained_count, by_factor);
+  return options.max_gaussians > 0 ? std::max(n, std::min(options.max_gaussians, wanted)) : wanted;
 }
 
 }  // namespace
@@ -86,16 +105,18 @@ Share share_of(float opacity, int n) {
   return {static_cast<float>(part), static_cast<float>(o / sum)};
 }
 
-DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, Random& random) {
+DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, float grow_gradient,
+                      bool may_grow, Random& random) {
   const std::size_t n = input.mean.size();
   const std::vector<float> opacity = opacities_of_the_living(input, options.prune_opacity);
-  const Lottery lottery(opacity);
+  std::size_t strained_count = 0;
+  const Lottery lottery(parent_weights(input, opacity, grow_gradient, strained_count));
   if (lottery.is_empty())  // every Gaussian is too faint, so that there is none to copy
     return plan_copies(input, std::vector<std::uint32_t>(n, 1), {});
   std::vector<std::uint32_t> shares(n);
   std::transform(opacity.begin(), opacity.end(), shares.begin(), [](float o) { return o > 0 ? 1u : 0u; });
   const std::size_t alive = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
-  std::vector<std::uint32_t> drawn(grown(n, options) - alive);
+  std::vector<std::uint32_t> drawn((may_grow ? grown(n, strained_count, options) : n) - alive);
   parallel_for(
       drawn.size(),
       [&](std::size_t k) {

@@ -7,11 +7,17 @@
 
 namespace stipple {
 
-// Relocates Gaussians that are too faint to the positions of others, which are drawn with probabilities
-// proportional to their opacities. In the same way, new Gaussians are added: the total grows by the
-// factor options.growth, up to options.max_gaussians. Gaussians at the same position share its opacity, so
-// that the rendered image stays nearly the same.
-DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, Random& random);
+// Relocates Gaussians that are too faint to the positions of others, their parents, and adds new Gaussians in
+// the same way. Gaussians at the same position share its opacity, so that the rendered image stays nearly the
+// same.
+//
+// Unlike in the paper, parents are drawn, by opacity, from those whose mean screen-space gradient is at least
+// `grow_gradient`, and one Gaussian is added for each of these, up to options.max_gaussians and the factor
+// options.growth. So the model grows where photos ask for detail and stops by itself. Parents drawn from all
+// Gaussians put most of the new ones where the model is opaque already; in scenes with large blank surfaces
+// this replaced the walls by small Gaussians faster than training could repair them, and the model collapsed.
+DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, float grow_gradient,
+                      bool may_grow, Random& random);
 
 // One of n equal Gaussians that replace a single one, chosen so that together they look like it.
 struct Share {

@@ -13,7 +13,8 @@ namespace stipple::cpu {
 
 class ProjectBackwardRange {
  public:
-  ProjectBackwardRange(const DeviceGaussians&, const Precomputed&, const View&, const Pass&);
+  ProjectBackwardRange(const DeviceGaussians&, const Precomputed&, const View&, const WantedGradients&,
+                       const Pass&);
 
   // Processes Gaussians [begin, end), where `begin` is a multiple of kMaxGroup; out[0] belongs to `begin`.
   // camera_sum is null or points to kCameraFields sums to add to.
@@ -27,6 +28,7 @@ class ProjectBackwardRange {
   Math<float>::RenderSettings settings_;
   std::span<const ProjectedSplat> splats_;
   std::span<const Splat> dL_dsplat_;
+  bool lifts_clamped_;
 };
 
 }  // namespace stipple::cpu

@@ -48,7 +48,7 @@ __device__ inline Splat load_splat_gradient(const Splat* gradients, unsigned i) 
 template <int kDegree>
 __device__ GaussianGradient gaussian_backward(const GaussianPointers& g, const M::ActiveGaussian& in,
                                               const M::Pinhole& camera, const M::RenderSettings& settings,
-                                              const SeenSplat& seen, const Splat& dL,
+                                              const SeenSplat& seen, const Splat& dL, bool lifts_clamped,
                                               const CoefficientRows<kDegree>& rows, M::HarmonicBasis& basis,
                                               M::Pinhole* dL_dcamera) {
   GaussianGradient out;
@@ -61,7 +61,7 @@ __device__ GaussianGradient gaussian_backward(const GaussianPointers& g, const M
   } else {
     const M::ViewRay ray = M::view_ray(in.placed.mean, camera);
     basis = M::harmonic_basis(kDegree, ray.direction);
-    out.sh_sum = M::color_from_harmonics_vjp(seen.color, dL_dcolor);
+    out.sh_sum = M::color_from_harmonics_vjp(seen.color, dL_dcolor, lifts_clamped);
     const auto row = rows.own();
     M::HarmonicBasis dL_dbasis;
 #pragma unroll
