@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "apps/stipple/commands.h"
@@ -45,15 +46,21 @@ void save_depth(const SynthPicture& picture, const fs::path& path) {
   save_npy(depth, path);
 }
 
-void save_photo(const Photo& photo, const fs::path& path) {
-  ByteImage image(photo.width_px, photo.height_px, 3);
-  image.values = photo.rgb;
-  save_png(image, path);
+ByteImage image_of(const SynthPicture& picture) {
+  const Photo& photo = picture.photo;
+  const std::size_t channels = picture.alpha.empty() ? 3 : 4;
+  ByteImage image(photo.width_px, photo.height_px, static_cast<int>(channels));
+  for (std::size_t i = 0; i < photo.pixel_count(); ++i) {
+    std::copy_n(&photo.rgb[3 * i], 3, &image.values[channels * i]);
+    if (channels == 4) image.values[4 * i + 3] = picture.alpha[i];
+  }
+  return image;
 }
 
 void save_cameras(const SynthArguments& a, const std::vector<SynthView>& views) {
   std::vector<PosedImage> images;
-  for (const SynthView& v : views) images.push_back({v.name, lens_of(v.camera), v.camera.camera_from_world});
+  for (const SynthView& v : views)
+    images.push_back({v.name, lens_of(v.written_camera), v.written_camera.camera_from_world});
   const Points points = synth_points(a.options);
   if (a.format == "transforms") return save_transforms(images, points, a.output);
   const ColmapFormat format = a.format == "colmap" ? ColmapFormat::kBinary : ColmapFormat::kText;
@@ -75,9 +82,9 @@ void run_synth(SynthArguments a) {
   a.options.width_px = size.width_px;
   a.options.height_px = size.height_px;
   check_output(a);
+  const std::vector<SynthView> views = synth_cameras(a.options);
   const fs::path images = create_folder(fs::path(a.output) / "images");
   const fs::path depths = a.depth ? create_folder(fs::path(a.output) / "depth") : fs::path();
-  const std::vector<SynthView> views = synth_cameras(a.options);
   catch_interrupts();
   Progress progress(static_cast<int>(views.size()));
   int done = 0;
@@ -85,8 +92,8 @@ void run_synth(SynthArguments a) {
     if (interrupted())
       throw Error(fmt::format("interrupted after {} of {} views; the scene in {} is incomplete", done,
                               views.size(), a.output));
-    const SynthPicture picture = synth_render(view.camera, a.options.seed);
-    save_photo(picture.photo, images / view.name);
+    const SynthPicture picture = synth_render(view, a.options);
+    save_png(image_of(picture), images / view.name);
     if (a.depth) save_depth(picture, depths / fs::path(view.name).replace_extension(".npy"));
     progress.update(++done, "views");
   }
@@ -94,6 +101,34 @@ void run_synth(SynthArguments a) {
   progress.finish(done, "views");
   fmt::print("{}: {} views of {}x{}, seed {}\n", a.output, views.size(), a.options.width_px,
              a.options.height_px, a.options.seed);
+}
+
+// Options that spoil the scene in known ways. The same seed without them gives the truth.
+void add_fault_flags(CLI::App& command, SynthOptions& options) {
+  constexpr const char* kGroup =
+      "Faults, as real captures have them (the same seed without them gives the truth)";
+  const auto add_number = [&](const char* flag, float& value, const char* unit, const char* help) {
+    command.add_option(flag, value, help)->type_name(unit)->group(kGroup);
+  };
+  add_number("--pose-noise", options.pose_noise_degrees, "DEGREES",
+             "write cameras that are turned by an angle of this standard deviation, and moved by the tangent "
+             "of such an angle times the distance to the middle of the scene; the points stay true");
+  add_number("--focal-noise", options.focal_noise, "FRACTION",
+             "write a focal length for each photo that is wrong by this fraction (standard deviation)");
+  add_number("--blur", options.blur_px, "PIXELS",
+             "blur two thirds of the photos by straight motion of the camera, each in another direction and "
+             "with another standard deviation up to this one; a third stays sharp");
+  add_number("--exposure", options.exposure_stops, "STOPS",
+             "multiply the light of each photo by 2^e, where e has this standard deviation; what becomes "
+             "brighter than white is clipped");
+  command
+      .add_option("--passers-by", options.passer_by_count,
+                  "number of photos that show a figure in front of the still life, each another one")
+      ->type_name("NUMBER")
+      ->group(kGroup);
+  CLI::Option* black =
+      command.add_flag("--black-points", options.black_points, "write black points")->group(kGroup);
+  command.add_flag("--no-points", options.no_points, "write no points")->group(kGroup)->excludes(black);
 }
 
 }  // namespace
@@ -107,13 +142,16 @@ void add_synth(CLI::App& app) {
       ->check(whole_number(1, 100'000))
       ->capture_default_str();
   command->add_option("--size", a->size, "size of the photos, in pixels")->capture_default_str();
-  command->add_option("--seed", a->options.seed, "seed of the cameras, textures and points")
+  command->add_option("--seed", a->options.seed, "seed of the cameras, textures, points and faults")
       ->check(whole_number(0, INT64_MAX))
       ->capture_default_str();
   command->add_option("--format", a->format, "format of the cameras and points")
       ->check(CLI::IsMember({"colmap", "colmap-text", "transforms"}))
       ->capture_default_str();
   command->add_flag("--depth", a->depth, "also write the true depth of every pixel, as depth/*.npy");
+  command->add_flag("--transparent", a->options.transparent,
+                    "show the objects alone, with alpha 0 where the ground and the sky would be");
+  add_fault_flags(*command, a->options);
   command->callback([a] { run_synth(*a); });
 }
 

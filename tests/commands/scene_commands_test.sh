@@ -27,6 +27,40 @@ done
 run synth -o other --views 12 --size 64x48 --seed 2
 check "another seed gives other photos" [ "$(cmp -s colmap/images/0003.png other/images/0003.png; echo $?)" = 1 ]
 
+photo_differs() { [ "$(cmp -s colmap/images/0003.png "$1/images/0003.png"; echo $?)" = 1 ]; }
+file_differs() { [ "$(cmp -s "colmap/sparse/0/$2" "$1/sparse/0/$2"; echo $?)" = 1 ]; }
+for fault in "blur 5" "exposure 1" "passers-by 12" "transparent"; do
+  name=${fault%% *}
+  run synth -o $name --views 12 --size 64x48 --$fault
+  check "synth --$name succeeds" status_is 0
+  check "synth --$name changes the photos" photo_differs $name
+  check "synth --$name does not change the cameras" cmp colmap/sparse/0/images.bin $name/sparse/0/images.bin
+done
+color_type() { od -An -tu1 -j25 -N1 "$1" | tr -d ' '; }  # of a PNG: 2 is RGB, 6 is RGBA
+check "photos are opaque" [ "$(color_type colmap/images/0003.png)" = 2 ]
+check "synth --transparent writes photos with alpha" [ "$(color_type transparent/images/0003.png)" = 6 ]
+run synth -o noisy --views 12 --size 64x48 --pose-noise 1 --focal-noise 0.05
+check "noise succeeds" status_is 0
+check "noise does not change the photos" cmp colmap/images/0003.png noisy/images/0003.png
+check "noise does not change the points" cmp colmap/sparse/0/points3D.bin noisy/sparse/0/points3D.bin
+check "--pose-noise changes the written poses" file_differs noisy images.bin
+check "--focal-noise writes a lens per photo" [ "$(od -An -tu8 -N8 noisy/sparse/0/cameras.bin | tr -d ' ')" = 12 ]
+run check noisy
+check "check accepts a scene with noise" status_is 0
+for format in colmap colmap-text transforms; do
+  run synth -o no-points-$format --views 12 --size 64x48 --format $format --no-points
+  run check no-points-$format
+  check "$format: --no-points writes none" says "(random)"
+done
+run synth -o black --views 12 --size 64x48 --black-points
+check "--black-points changes the points" file_differs black points3D.bin
+run synth -o bad --pose-noise 90
+check "too much noise: usage error" status_is 2
+check "too much noise: the error names the option and the range" one_line_with "--pose-noise must be from 0 to 20, not 90"
+run synth -o bad --views 5 --passers-by 6
+check "more passers-by than photos: usage error" status_is 2
+check "a refused option leaves no folder" [ ! -e bad ]
+
 run check colmap -o report.png
 check "the plot of check is a PNG" [ "$(head -c 4 report.png | tail -c 3)" = PNG ]
 run check colmap -o nowhere/report.png

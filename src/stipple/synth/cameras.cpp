@@ -7,7 +7,8 @@
 
 #include "stipple/camera/pose.h"
 #include "stipple/core/error.h"
-#include "stipple/core/random.h"
+#include "stipple/synth/faults.h"
+#include "stipple/synth/random_stream.h"
 #include "stipple/synth/still_life.h"
 #include "stipple/synth/synth.h"
 
@@ -23,6 +24,12 @@ constexpr std::array<Ring, 3> kRings{{{3.5f, 0.75f}, {3.4f, 1.7f}, {2.9f, 2.7f}}
 constexpr float kFocal = 0.95f;        // relative to the image's longer side
 constexpr float kJitter = 0.06f;       // in scene units, each way; for positions and targets
 constexpr float kAngleJitter = 0.15f;  // relative to the angle between neighbours, each way
+constexpr float kMostJitter = 0.05f;   // the same, relative to a full turn, so that few views stay apart
+
+void check_range(const char* option, float value, float limit) {
+  if (!(0 <= value && value <= limit))
+    throw OptionError(option, fmt::format("must be from 0 to {}, not {}", limit, value));
+}
 
 void check(const SynthOptions& options) {
   if (options.view_count < 1)
@@ -30,6 +37,13 @@ void check(const SynthOptions& options) {
   if (options.width_px < 1 || options.height_px < 1)
     throw Error(
         fmt::format("photos need at least 1 x 1 pixels, not {} x {}", options.width_px, options.height_px));
+  check_range("pose_noise", options.pose_noise_degrees, 20);  // beyond these limits nothing can be recognised
+  check_range("focal_noise", options.focal_noise, 1);
+  check_range("blur", options.blur_px, 100);
+  check_range("exposure", options.exposure_stops, 5);
+  if (options.passer_by_count < 0 || options.passer_by_count > options.view_count)
+    throw OptionError("passers_by", fmt::format("must be from 0 to the number of photos, {}, not {}",
+                                                options.view_count, options.passer_by_count));
 }
 
 Vec3f jitter(Random& random) {
@@ -51,22 +65,25 @@ Camera camera_at(Vec3f position, Vec3f target, const SynthOptions& options) {
 
 std::vector<SynthView> synth_cameras(const SynthOptions& options) {
   check(options);
-  Random random(options.seed);
+  Random random = synth::random_stream(options.seed, synth::Stream::kCameras);
   std::vector<SynthView> views;
   constexpr int kRingCount = static_cast<int>(kRings.size());
   for (int r = 0; r < kRingCount; ++r) {
     const Ring& ring = kRings[static_cast<std::size_t>(r)];
     const int begin = r * options.view_count / kRingCount, end = (r + 1) * options.view_count / kRingCount;
+    const float angle_jitter = std::min(kAngleJitter, kMostJitter * static_cast<float>(end - begin));
     for (int i = begin; i < end; ++i) {
       // Each ring is rotated by a third of a step against the one before.
       const float turn = static_cast<float>(i - begin) + static_cast<float>(r) / kRingCount +
-                         random.uniform(-kAngleJitter, kAngleJitter);
+                         random.uniform(-angle_jitter, angle_jitter);
       const float angle = 6.2831853f * turn / static_cast<float>(end - begin);
       const Vec3f place(ring.radius * std::cos(angle), ring.radius * std::sin(angle), ring.height);
       const Vec3f position = place + jitter(random), target = synth::kMiddle + jitter(random);
-      views.push_back({fmt::format("{:04}.png", views.size() + 1), camera_at(position, target, options)});
+      const Camera camera = camera_at(position, target, options);
+      views.push_back({fmt::format("{:04}.png", views.size() + 1), camera, camera});
     }
   }
+  synth::add_faults(options, views);
   return views;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stipple/core/random.h"
+#include "stipple/synth/random_stream.h"
 #include "stipple/synth/ray_camera.h"
 #include "stipple/synth/shade.h"
 #include "stipple/synth/synth.h"
@@ -37,17 +37,21 @@ Vec2f random_pixel(const Camera& camera, Random& random) {
 Points synth_points(const SynthOptions& options) {
   const StillLife scene = make_still_life(options.seed);
   const std::vector<SynthView> views = synth_cameras(options);
-  Random random(options.seed, std::uint64_t{1} << 32);  // far beyond the numbers that place the cameras
+  if (options.no_points) return {};
+  Random random = random_stream(options.seed, Stream::kPoints);
   Points points;
   while (points.size() < kPointCount) {
     const Camera& camera = views[random.below(views.size())].camera;
     const Ray ray = RayCamera(camera).ray(random_pixel(camera, random));
     const Hit hit = first_hit(scene, ray);
+    const bool is_object = hit.object != &scene.ground && hit.object != &scene.dome;
+    if (options.transparent && !is_object) continue;
     if (hit.object == &scene.dome && random.uniform() > kSkyPart) continue;
     const Vec2f sun_start(random.uniform(), random.uniform());
     points.color.push_back(develop(mean_matte_radiance(scene, ray, hit, sun_start)));
     points.position.push_back(ray.at(hit.distance) + noise_of_place(random, hit.distance));
   }
+  if (options.black_points) points.color.assign(points.size(), {0, 0, 0});
   return points;
 }
 

@@ -117,10 +117,10 @@ Vec3f radiance(const StillLife& scene, const Ray& ray, const Hit& hit, const Squ
   return matte(scene, s, sun, surface_color(ray, hit)) * (1 - part) + seen * part + highlight * part;
 }
 
-std::array<std::uint8_t, 3> develop(Vec3f radiance) {
+std::array<std::uint8_t, 3> develop(Vec3f radiance, float exposure) {
   std::array<std::uint8_t, 3> pixel;
   for (int c = 0; c < 3; ++c) {
-    const float film = 1 - std::exp(-radiance[c]);
+    const float film = std::min(1.0f, exposure * (1 - std::exp(-radiance[c])));
     const float encoded = film <= 0.0031308f ? 12.92f * film : 1.055f * std::pow(film, 1 / 2.4f) - 0.055f;
     pixel[static_cast<std::size_t>(c)] = static_cast<std::uint8_t>(std::lround(255 * encoded));
   }

@@ -24,7 +24,8 @@ Vec3f radiance(const StillLife& scene, const Ray& ray, const Hit& hit, const Squ
 // The part of it that is the same from every direction, that is, without gloss.
 Vec3f matte_radiance(const StillLife& scene, const Ray& ray, const Hit& hit, const SquareSequence& sequence);
 
-// The pixel that a camera records: exposed on film with soft highlights, sRGB-encoded.
-std::array<std::uint8_t, 3> develop(Vec3f radiance);
+// The pixel that a camera records: exposed on film with soft highlights, multiplied by `exposure`, clipped at
+// white, sRGB-encoded.
+std::array<std::uint8_t, 3> develop(Vec3f radiance, float exposure = 1);
 
 }  // namespace stipple::synth

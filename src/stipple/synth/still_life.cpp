@@ -24,13 +24,6 @@ Ball bound_of_all(const std::vector<Ball>& balls) {
   return {center, radius};
 }
 
-Group make_group(std::vector<Object> objects, std::vector<Group> parts = {}) {
-  std::vector<Ball> bounds;
-  for (const Object& object : objects) bounds.push_back(object.bound);
-  for (const Group& part : parts) bounds.push_back(part.bound);
-  return {std::move(objects), std::move(parts), bound_of_all(bounds)};
-}
-
 // Places objects and gives each its own part of the texture.
 class Builder {
  public:
@@ -160,6 +153,13 @@ void add_shades(const Group& group, std::vector<Ball>& shades) {
 }
 
 }  // namespace
+
+Group make_group(std::vector<Object> objects, std::vector<Group> parts) {
+  std::vector<Ball> bounds;
+  for (const Object& object : objects) bounds.push_back(object.bound);
+  for (const Group& part : parts) bounds.push_back(part.bound);
+  return {std::move(objects), std::move(parts), bound_of_all(bounds)};
+}
 
 StillLife make_still_life(std::uint64_t seed) {
   Builder b(seed);

@@ -25,6 +25,8 @@ struct Group {  // a tree of nearby objects, so that a ray can skip many at once
   Ball bound;
 };
 
+Group make_group(std::vector<Object> objects, std::vector<Group> parts = {});
+
 struct Light {  // a shining ball, too high to be visible itself
   Vec3f center;
   float radius;

@@ -112,6 +112,24 @@ TEST(SynthCameras, HaveTheRequestedCount) {
   EXPECT_THROW(synth_cameras({.width_px = 0}), Error);
 }
 
+// The widest angle, as seen from above, in which there is no camera.
+TEST(SynthCameras, FewAreSpreadAllAround) {
+  for (int count : {3, 6, 12})
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      SynthOptions options = small_options(count);
+      options.seed = seed;
+      std::vector<float> turns;
+      for (const SynthView& view : synth_cameras(options)) {
+        const Vec3f p = position_of(view.camera);
+        turns.push_back(std::atan2(p.y, p.x) / 6.2831853f);
+      }
+      std::ranges::sort(turns);
+      float widest = turns.front() + 1 - turns.back();
+      for (std::size_t i = 1; i < turns.size(); ++i) widest = std::max(widest, turns[i] - turns[i - 1]);
+      EXPECT_LT(widest, 1.0f / static_cast<float>(count) + 0.11f) << count << " views, seed " << seed;
+    }
+}
+
 TEST(SynthRender, DoesNotDependOnThreadCount) {
   const Camera camera = synth_cameras(small_options())[0].camera;
   SynthPicture one, two;

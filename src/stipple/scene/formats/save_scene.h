@@ -20,7 +20,7 @@ struct PosedImage {
 void save_colmap(std::span<const PosedImage> images, const Points& points, ColmapFormat format,
                  const std::filesystem::path& folder);
 
-// Writes transforms.json in nerfstudio's dialect, and points.ply.
+// Writes transforms.json in nerfstudio's dialect, and points.ply unless there are no points.
 void save_transforms(std::span<const PosedImage> images, const Points& points,
                      const std::filesystem::path& folder);
 

@@ -52,7 +52,7 @@ void save_transforms(std::span<const PosedImage> views, const Points& points,
                      const std::filesystem::path& folder) {
   ordered_json file = views.empty() ? ordered_json::object() : lens_fields(views[0].lens);
   const ordered_json common = file;
-  file["ply_file_path"] = "points.ply";
+  if (points.size() > 0) file["ply_file_path"] = "points.ply";
   file["frames"] = ordered_json::array();
   for (const PosedImage& view : views) {
     ordered_json frame = lens_fields(view.lens);
@@ -61,7 +61,7 @@ void save_transforms(std::span<const PosedImage> views, const Points& points,
     frame["transform_matrix"] = matrix_of(view.camera_from_world);
     file["frames"].push_back(std::move(frame));
   }
-  save_points(points, folder / "points.ply");
+  if (points.size() > 0) save_points(points, folder / "points.ply");
   OutputFile out(folder / "transforms.json");
   out.write(file.dump(2) + "\n");
   out.commit();
