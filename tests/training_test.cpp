@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -473,6 +474,24 @@ TEST(Memory, ACheckpointThatDoesNotFitLeavesTheTrainerUnchanged) {
   EXPECT_THROW(other.restore(folder / "checkpoint"), OutOfMemory);
   EXPECT_TRUE(same_bits(before, other.gaussians()));
   EXPECT_EQ(other.steps_done(), 0);
+}
+
+// The mean over all views at the end of a run.
+double final_psnr(const Scene& scene) {
+  TrainOptions o;
+  o.steps = 300;
+  auto backend = make_test_backend("cpu");
+  Trainer trainer(*backend, scene, o);
+  while (!trainer.done()) trainer.step();
+  std::vector<std::size_t> all(scene.views.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return trainer.evaluate(all, {}).psnr;
+}
+
+TEST(Training, BlackPointsEndAsWellAsColoredOnes) {
+  Scene black = small_scene();
+  black.points.color.assign(black.points.size(), {0, 0, 0});
+  EXPECT_GT(final_psnr(black), final_psnr(small_scene()) - 0.2);
 }
 
 TEST(Training, HeldOutViewsAreNotUsed) {

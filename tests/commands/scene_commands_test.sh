@@ -54,6 +54,8 @@ for format in colmap colmap-text transforms; do
 done
 run synth -o black --views 12 --size 64x48 --black-points
 check "--black-points changes the points" file_differs black points3D.bin
+run check black
+check "check says how training starts from points without colours" says "Training takes their colours from the photos"
 run synth -o bad --pose-noise 90
 check "too much noise: usage error" status_is 2
 check "too much noise: the error names the option and the range" one_line_with "--pose-noise must be from 0 to 20, not 90"

@@ -21,6 +21,15 @@ Vec3f axis_of(const Camera& camera) {
   return {r[0].z, r[1].z, r[2].z};
 }
 
+std::optional<Vec3f> project_point(const Camera& camera, Vec3f point) {
+  const Vec3f p = camera.camera_from_world.rotation * point + camera.camera_from_world.translation;
+  if (!(p.z > 0)) return {};
+  const Vec2f at = camera.focal_px * Vec2f(p.x / p.z, p.y / p.z) + camera.center_px;
+  const bool is_inside = 0 <= at.x && at.x < static_cast<float>(camera.width_px) && 0 <= at.y &&
+                         at.y < static_cast<float>(camera.height_px);
+  return is_inside ? std::optional(Vec3f(at.x, at.y, p.z)) : std::nullopt;
+}
+
 RigidTransform look_at(Vec3f from, Vec3f to, Vec3f up) {
   const Vec3f forward = normalized(to - from);
   const Vec3f right = normalized(cross(forward, up));

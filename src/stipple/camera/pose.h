@@ -2,6 +2,7 @@
 #pragma once
 // Positions, directions and rotations of cameras.
 #include <array>
+#include <optional>
 
 #include "stipple/camera/camera.h"
 
@@ -12,6 +13,10 @@ Vec3f normalized(Vec3f v);  // to length 1; a zero vector stays zero
 // A camera's centre and viewing direction, in the world frame.
 Vec3f center_of(const Camera& camera);
 Vec3f axis_of(const Camera& camera);
+
+// Where the camera sees a point: x and y in pixels, z in the camera's frame. Nothing if the point is behind
+// the camera or outside the image.
+std::optional<Vec3f> project_point(const Camera& camera, Vec3f point);
 
 // camera_from_world of an upright camera: its x axis is perpendicular to `up`, which must not be parallel to
 // the viewing direction.

@@ -15,6 +15,7 @@
 #include "stipple/photo/load_photo.h"
 #include "stipple/scene/formats/colmap.h"
 #include "stipple/scene/layout.h"
+#include "stipple/scene/point_colors.h"
 #include "stipple/scene/random_points.h"
 #include "stipple/scene/scene_source.h"
 
@@ -117,10 +118,10 @@ class Checker {
 
   void check_points() {
     if (scene_.has_random_points) return;
-    const auto& color = scene_.points.color;
-    if (std::all_of(color.begin(), color.end(), [&](const auto& c) { return c == color[0]; }))
-      add(false, "all points have the same colour",
-          "Export the points with their colours; without them, training takes longer.");
+    if (lack_colors(scene_.points))
+      add(false, "the points have no colours: nearly all are the same",
+          "Training takes their colours from the photos that see them; export the points with their colours "
+          "if you can.");
     Dropped few;
     for (const SceneView& view : scene_.views)
       if (!sees_enough(view.camera)) few.add(view.name);
@@ -133,12 +134,7 @@ class Checker {
   bool sees_enough(const Camera& camera) const {
     std::size_t seen = 0;
     for (const Vec3f& p : scene_.points.position) {
-      const Vec3f c = camera.camera_from_world.rotation * p + camera.camera_from_world.translation;
-      if (!(c.z > 0)) continue;
-      const float u = camera.focal_px.x * c.x / c.z + camera.center_px.x;
-      const float v = camera.focal_px.y * c.y / c.z + camera.center_px.y;
-      seen += 0 <= u && u < static_cast<float>(camera.width_px) && 0 <= v &&
-              v < static_cast<float>(camera.height_px);
+      seen += project_point(camera, p).has_value();
       if (seen >= kFewPoints) return true;
     }
     return false;

@@ -114,9 +114,10 @@ TEST(CheckScene, WarnsOfPointsWithoutColours) {
   Points points = test_points();
   for (auto& c : points.color) c = {0, 0, 0};
   save_colmap(test_images(), points, ColmapFormat::kBinary, folder / "sparse/0");
-  EXPECT_EQ(report_of(folder),
-            "warning: all points have the same colour | Export the points with their colours; without them, "
-            "training takes longer.\n");
+  EXPECT_EQ(
+      report_of(folder),
+      "warning: the points have no colours: nearly all are the same | Training takes their colours from "
+      "the photos that see them; export the points with their colours if you can.\n");
 }
 
 TEST(CheckScene, WarnsOfViewThatSeesFewPoints) {

@@ -10,6 +10,7 @@
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
 #include "stipple/scene/layout.h"
+#include "stipple/train/color_points.h"
 #include "stipple/train/density/adc.h"
 #include "stipple/train/density/gather_in_place.h"
 #include "stipple/train/density/mcmc.h"
@@ -96,7 +97,7 @@ Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& op
     throw Error("there is no view to train on; add photos, or do not hold out views", {"eval"});
   if (scene.points.size() == 0) throw Error("the scene has no points to start from");
   if (backend.own_memory_bytes() > 0) limit_to_memory();
-  device_ = make_train_state(backend_, initial_gaussians(scene.points, options_));
+  device_ = make_train_state(backend_, initial_gaussians(colored_points(scene, views_, photos_), options_));
   raise_sh_degree();
   shuffle();
 }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/train/color_points.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <tuple>
+
+#include "stipple/camera/pose.h"
+#include "stipple/core/parallel.h"
+#include "stipple/scene/point_colors.h"
+
+namespace stipple {
+
+namespace {
+
+using Color = std::array<std::uint8_t, 3>;
+using Seen = std::vector<std::optional<Vec3f>>;  // by point: where a view sees it
+
+constexpr std::uint8_t kGrey = 128;         // of a point that no photo shows; far from both ends of the range
+constexpr std::uint8_t kLeastWeight = 128;  // of a pixel that counts
+constexpr std::size_t kMostViews = 16;      // whose colours are compared
+constexpr float kPointsPerCell = 8;         // of the grid that shows which points are in front
+constexpr float kLeastGap = 1.07f;  // between surfaces: a point that is this many times as deep is hidden
+
+// The depth of the nearest point in each cell of a view. Cells are large enough that a surface in front of
+// others has a point in most of those that it covers.
+class FrontDepths {
+ public:
+  FrontDepths(const Camera& camera, const Seen& seen) {
+    const auto count = std::ranges::count_if(seen, [](const auto& p) { return p.has_value(); });
+    const float area_px2 = static_cast<float>(camera.width_px) * static_cast<float>(camera.height_px);
+    cell_px_ = std::max(1.0f, std::sqrt(kPointsPerCell * area_px2 / static_cast<float>(count + 1)));
+    width_ = cell_of(static_cast<float>(camera.width_px)) + 1;
+    depth_.assign(width_ * (cell_of(static_cast<float>(camera.height_px)) + 1),
+                  std::numeric_limits<float>::infinity());
+    for (const std::optional<Vec3f>& p : seen)
+      if (p) depth_[index(*p)] = std::min(depth_[index(*p)], p->z);
+  }
+
+  bool hides(Vec3f p) const { return p.z > kLeastGap * depth_[index(p)]; }
+
+ private:
+  std::size_t cell_of(float px) const { return static_cast<std::size_t>(px / cell_px_); }
+  std::size_t index(Vec3f p) const { return cell_of(p.y) * width_ + cell_of(p.x); }
+
+  float cell_px_;
+  std::size_t width_;
+  std::vector<float> depth_;
+};
+
+struct Sample {
+  bool is_hidden;
+  float distance2;  // from the camera to the point
+  Color color;
+
+  bool operator<(const Sample& other) const {  // is more likely to show the point
+    return std::tie(is_hidden, distance2) < std::tie(other.is_hidden, other.distance2);
+  }
+};
+
+// The colours of a point in the best views so far.
+class Samples {
+ public:
+  void add(const Sample& sample) {
+    if (count_ < kMostViews) {
+      samples_[count_++] = sample;
+      return;
+    }
+    Sample& worst = *std::ranges::max_element(samples_, std::less<>());
+    if (sample < worst) worst = sample;
+  }
+
+  // Over the views in which the point is not hidden, if there are any. The median bears some in which it is
+  // after all.
+  Color median() const {
+    Color median{kGrey, kGrey, kGrey};
+    const auto end = samples_.begin() + count_;
+    const bool all_hidden = std::all_of(samples_.begin(), end, [](const Sample& s) { return s.is_hidden; });
+    for (std::size_t c = 0; c < 3 && count_ > 0; ++c) {
+      std::vector<std::uint8_t> values;
+      for (auto s = samples_.begin(); s != end; ++s)
+        if (s->is_hidden == all_hidden) values.push_back(s->color[c]);
+      const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+      std::ranges::nth_element(values, middle);
+      median[c] = *middle;
+    }
+    return median;
+  }
+
+ private:
+  std::array<Sample, kMostViews> samples_;
+  std::uint32_t count_ = 0;
+};
+
+constexpr std::size_t kGrain = 1 << 12;
+
+void add_view(const Camera& camera, const Photo& photo, const std::vector<Vec3f>& points,
+              std::vector<Samples>& samples) {
+  assert(photo.width_px == camera.width_px && photo.height_px == camera.height_px);
+  Seen seen(points.size());
+  parallel_for(
+      points.size(), [&](std::size_t i) { seen[i] = project_point(camera, points[i]); }, kGrain);
+  const FrontDepths front(camera, seen);
+  const Vec3f center = center_of(camera);
+  parallel_for(
+      points.size(),
+      [&](std::size_t i) {
+        if (!seen[i]) return;
+        const auto x = static_cast<std::size_t>(seen[i]->x), y = static_cast<std::size_t>(seen[i]->y);
+        const std::size_t pixel = y * static_cast<std::size_t>(photo.width_px) + x;
+        if (!photo.weight.empty() && photo.weight[pixel] < kLeastWeight) return;
+        const std::uint8_t* rgb = &photo.rgb[3 * pixel];
+        const Vec3f offset = points[i] - center;
+        samples[i].add({front.hides(*seen[i]), dot(offset, offset), {rgb[0], rgb[1], rgb[2]}});
+      },
+      kGrain);
+}
+
+}  // namespace
+
+Points colored_points(const Scene& scene, std::span<const std::size_t> views, PhotoCache& photos) {
+  Points points = scene.points;
+  if (!lack_colors(points)) return points;
+  std::vector<Samples> samples(points.size());
+  photos.prefetch(views);
+  for (std::size_t view : views)
+    add_view(scene.views[view].camera, *photos.get(view), points.position, samples);
+  std::ranges::transform(samples, points.color.begin(), &Samples::median);
+  return points;
+}
+
+}  // namespace stipple
