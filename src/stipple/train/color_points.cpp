@@ -123,7 +123,7 @@ void add_view(const Camera& camera, const Photo& photo, const std::vector<Vec3f>
 
 Points colored_points(const Scene& scene, std::span<const std::size_t> views, PhotoCache& photos) {
   Points points = scene.points;
-  if (!lack_colors(points)) return points;
+  if (!scene.has_random_points && !lack_colors(points)) return points;
   std::vector<Samples> samples(points.size());
   photos.prefetch(views);
   for (std::size_t view : views)

@@ -7,8 +7,8 @@
 
 namespace stipple {
 
-// The scene's points in the colours that training starts from: their own, or, if they lack colours, those of
-// the photos of these views. Each photo is requested once.
+// The scene's points in the colours that training starts from: their own, or, if they lack colours or
+// are random, those of the photos of these views. Each photo is requested once.
 Points colored_points(const Scene& scene, std::span<const std::size_t> views, PhotoCache& photos);
 
 }  // namespace stipple

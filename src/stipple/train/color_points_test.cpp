@@ -82,6 +82,16 @@ TEST(ColorPoints, PointsWithColorsAreUntouchedAndNoPhotoIsRead) {
   EXPECT_EQ(test.loads, 0);
 }
 
+TEST(ColorPoints, RandomPointsTakeTheColorsOfThePhotos) {
+  TestScene test;
+  test.add(view_from({4, 0, 0}), plain_photo({10, 20, 30}));
+  test.add_black_point({0, 0, 0});
+  test.add_black_point({0, 0.1f, 0});
+  test.scene.points.color[1] = {7, 7, 7};
+  test.scene.has_random_points = true;
+  EXPECT_EQ(test.colors(), (std::vector<Color>{{10, 20, 30}, {10, 20, 30}}));
+}
+
 TEST(ColorPoints, TakeTheMedianOfThePhotosThatSeeThem) {
   TestScene test;
   test.add(view_from({4, 0, 0}), plain_photo({10, 100, 30}));
