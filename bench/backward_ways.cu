@@ -253,7 +253,7 @@ struct Scene {
     LossTarget target;
     target.color.upload(backend, photo);
     forward(backend, gaussians, {}, view, b);
-    backend.loss(target, {}, b);
+    backend.loss(view, target, {}, b);
   }
   double backward_ms() {
     return milliseconds([&] {

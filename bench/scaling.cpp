@@ -45,7 +45,7 @@ StepTime time_step(Backend& backend, const BenchScene& scene) {
     backend.bin(view, pass);
     t.per_gaussian += timer.lap();
     backend.blend(view, pass);
-    backend.loss(target, {}, pass);
+    backend.loss(view, target, {}, pass);
     backend.blend_backward(view, {}, pass);
     t.per_pixel += timer.lap();
     backend.project_backward_optimize(state, view, {}, {}, {}, pass);

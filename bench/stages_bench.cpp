@@ -41,7 +41,7 @@ class Workbench {
   void project() { backend_->project(state_.gaussians, {}, view_, pass_); }
   void bin() { backend_->bin(view_, pass_); }
   void blend() { backend_->blend(view_, pass_); }
-  void loss() { backend_->loss(target_, {}, pass_); }
+  void loss() { backend_->loss(view_, target_, {}, pass_); }
   void blend_backward() { backend_->blend_backward(view_, {}, pass_); }
   void project_backward() {
     sum_.is_empty = true;

@@ -263,7 +263,7 @@ TEST_P(BackendTest, BitsDoNotDependOnTheNumberOfThreads) {
     AdamOptions o = kTestRates;
     for (o.step = 1; o.step <= 3; ++o.step) {
       forward(*run.backend, state.gaussians, {}, view, run.pass);
-      run.backend->loss(target, {}, run.pass);
+      run.backend->loss(view, target, {}, run.pass);
       run.backend->blend_backward(view, {}, run.pass);
       GradientSum sum;
       run.backend->project_backward(state.gaussians, {}, view, {}, run.pass, sum);

@@ -67,7 +67,7 @@ TEST_P(BatchTest, SumsTheGradientsOfItsViews) {
       Pass pass;
       GradientSum sum;
       forward(*backend, expected.gaussians, {}, scene.views[i], pass);
-      backend->loss(scene.targets[i], scene.step.loss, pass);
+      backend->loss(scene.views[i], scene.targets[i], scene.step.loss, pass);
       backend->blend_backward(scene.views[i], wanted, pass);
       backend->project_backward(expected.gaussians, {}, scene.views[i], wanted, pass, sum);
       EXPECT_EQ(backend->read(pass).views[0].loss.total, result.views[i].loss.total);
@@ -140,7 +140,7 @@ TEST_P(BatchTest, ReturnsTheGradientsOfCamerasAndBackground) {
       Rendering run(GetParam(), scene.gaussians, scene.views[i]);
       LossTarget target;
       target.color.upload(*run.backend, random_picture(scene.views[i].camera, 101 + i));
-      run.backend->loss(target, scene.step.loss, run.pass);
+      run.backend->loss(scene.views[i], target, scene.step.loss, run.pass);
       Gradients gradients;
       run.backward(scene.views[i], std::move(run.pass.dL_dframe), gradients);
       const std::vector<Vec3f> ours = {result.views[i].camera.camera_from_world.translation,

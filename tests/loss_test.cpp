@@ -15,9 +15,11 @@ namespace {
 
 using M = Math<double>;
 
+constexpr Vec3f kBackground{0.25f, 0.5f, 1};
+
 struct LossCase {
   int width, height;
-  bool weighted;
+  bool weighted, cut_out = false;
 };
 
 struct Inputs {
@@ -25,8 +27,12 @@ struct Inputs {
   std::vector<double> color;         // planar
   std::vector<std::uint8_t> target;  // interleaved
   std::vector<float> weight;         // may be empty
+  std::vector<std::uint8_t> alpha;   // likewise
 
-  double y(int c, int px) const { return target[3 * px + c] / 255.0; }
+  double y(int c, int px) const {
+    const double color = target[3 * px + c] / 255.0;
+    return alpha.empty() ? color : color + (1 - alpha[px] / 255.0) * kBackground[c];
+  }
   double x(int c, int px) const {
     double value = color[static_cast<std::size_t>(c) * width * height + px];
     return weight.empty() ? value : y(c, px) + weight[px] * (value - y(c, px));
@@ -35,7 +41,7 @@ struct Inputs {
 
 Inputs random_inputs(const LossCase& c) {
   Random random(static_cast<std::uint64_t>(c.width * 1000 + c.height));
-  Inputs in{c.width, c.height, {}, {}, {}};
+  Inputs in{c.width, c.height, {}, {}, {}, {}};
   int n = c.width * c.height;
   for (int i = 0; i < 3 * n; ++i) {
     in.color.push_back(random.uniform(-0.1f, 1.1f));
@@ -43,6 +49,11 @@ Inputs random_inputs(const LossCase& c) {
   }
   if (c.weighted)
     for (int i = 0; i < n; ++i) in.weight.push_back(i % 3 == 0 ? 0.0f : random.uniform());
+  if (c.cut_out)  // a colour that is multiplied by its alpha does not exceed it
+    for (int i = 0; i < n; ++i) {
+      in.alpha.push_back(static_cast<std::uint8_t>(i % 3 == 0 ? 0 : i % 3 == 1 ? 255 : random.below(256)));
+      for (int k = 0; k < 3; ++k) in.target[3 * i + k] = std::min(in.target[3 * i + k], in.alpha[i]);
+    }
   return in;
 }
 
@@ -89,7 +100,10 @@ TEST_P(Loss, ValueAndGradientMatchDirectComputation) {
   LossTarget target;
   target.color.upload(*backend, in.target);
   if (c.weighted) target.weight.upload(*backend, in.weight);
-  backend->loss(target, {.l1_weight = 0.8f, .ssim_weight = 0.2f}, pass);
+  if (c.cut_out) target.alpha.upload(*backend, in.alpha);
+  View view;
+  view.options.background = kBackground;
+  backend->loss(view, target, {.l1_weight = 0.8f, .ssim_weight = 0.2f}, pass);
   const float loss = backend->read(pass).views[0].loss.total;
   EXPECT_NEAR(loss, direct_loss(in, 0.2), 1e-6);
 
@@ -111,12 +125,14 @@ TEST_P(Loss, ValueAndGradientMatchDirectComputation) {
   EXPECT_GT(norm, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(, Loss,
-                         testing::Combine(testing::ValuesIn(test_backend_names()),
-                                          testing::Values(LossCase{1, 1, false}, LossCase{5, 3, false},
-                                                          LossCase{17, 1, false}, LossCase{16, 16, true},
-                                                          LossCase{33, 29, false}, LossCase{33, 29, true},
-                                                          LossCase{12, 131, false})));
+INSTANTIATE_TEST_SUITE_P(
+    , Loss,
+    testing::Combine(testing::ValuesIn(test_backend_names()),
+                     testing::Values(LossCase{1, 1, false}, LossCase{5, 3, false}, LossCase{17, 1, false},
+                                     LossCase{16, 16, true}, LossCase{33, 29, false}, LossCase{33, 29, true},
+                                     LossCase{12, 131, false}, LossCase{1, 1, false, true},
+                                     LossCase{33, 29, false, true}, LossCase{33, 29, true, true},
+                                     LossCase{12, 131, false, true})));
 
 }  // namespace
 }  // namespace stipple

@@ -71,7 +71,7 @@ body='
       absolute_difference_vjp(x, 0.5, 1.0) + adam(p, x, rule).value +
       gaussian.dL_dstored.mean.x + gaussian.dL_dstored.covariance.xy + moved.translation.x + alpha_again +
       unfold_conic(folded.curve).x + splat_gradient(s.conic, s.opacity, moments).opacity + noisy.x +
-      density_statistic(g.mean_px, vec2(x)).x;
+      density_statistic(g.mean_px, vec2(x)).x + over_background(x, alpha, 1.0);
 '
 { echo '#version 460'; maths
   echo 'layout(local_size_x = 1) in; layout(set = 0, binding = 0) buffer Data { float data[]; };'

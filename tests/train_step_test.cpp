@@ -123,7 +123,7 @@ Result run_stages(Backend& backend, Exercise e, int count) {
     Pass pass;
     GradientSum sum;
     forward(backend, t.state.gaussians, {}, e.view, pass);
-    backend.loss(t.target, e.what.loss, pass);
+    backend.loss(e.view, t.target, e.what.loss, pass);
     backend.blend_backward(e.view, wanted, pass);
     backend.project_backward(t.state.gaussians, {}, e.view, wanted, pass, sum);
     backend.optimize(t.state, sum, e.what.adam, e.what.loss, pass);

@@ -98,7 +98,7 @@ void expect_stages_stay_within_borrowed_memory(const std::string& name, std::siz
     target.color = memory.array(std::vector<std::uint8_t>(3 * pixels, 77));
     target.weight = memory.array(std::vector<float>(pixels, 0.5f));
     pass.dL_dframe.color = memory.template array<float>(3 * pixels);
-    backend.loss(target, {}, pass);
+    backend.loss(view, target, {}, pass);
     out.dL_dcolor = pass.dL_dframe.color.download(backend);
     pass.dL_dframe.alpha = memory.array(random_values(pixels, 2));
     pass.dL_dframe.depth = memory.array(random_values(pixels, 3));

@@ -16,10 +16,10 @@ class FaultyBackend : public cpu::CpuBackend {
 
   std::string_view name() const override { return "faulty"; }
 
-  void loss(const LossTarget& target, const LossOptions& options, Pass& pass) override {
+  void loss(const View& view, const LossTarget& target, const LossOptions& options, Pass& pass) override {
     ++step_;
     if (is_faulty(Fault::kLoss)) spoil(pass.frame.color, std::numeric_limits<float>::quiet_NaN());
-    cpu::CpuBackend::loss(target, options, pass);
+    cpu::CpuBackend::loss(view, target, options, pass);
   }
   void blend_backward(const View& view, const WantedGradients& wanted, Pass& pass) override {
     if (is_faulty(Fault::kGradient)) spoil(pass.dL_dframe.color, std::numeric_limits<float>::infinity());

@@ -21,7 +21,7 @@ float loss_over(const std::string& name, int width, int height, Address color, A
     photo.color = array_over<std::uint8_t>(backend, target, 3 * pixels);
     photo.weight = array_over<float>(backend, weight, pixels);
     pass.dL_dframe.color = array_over<float>(backend, dL_dcolor, 3 * pixels);
-    backend.loss(photo, {.l1_weight = 1 - ssim_weight, .ssim_weight = ssim_weight}, pass);
+    backend.loss(View{}, photo, {.l1_weight = 1 - ssim_weight, .ssim_weight = ssim_weight}, pass);
     return backend.read(pass).views[0].loss.total;
   });
 }

@@ -173,7 +173,7 @@ py::tuple stage_loss(const OnFrame& frame, const HostValues<std::uint8_t>& targe
       t.color.upload(b, color);
       if (!weights.empty()) t.weight.upload(b, weights);
       const Lent lent(frame.on->pass.dL_dframe, gradient.value());
-      b.loss(t, {.l1_weight = 1 - ssim_weight, .ssim_weight = ssim_weight}, frame.on->pass);
+      b.loss(View{}, t, {.l1_weight = 1 - ssim_weight, .ssim_weight = ssim_weight}, frame.on->pass);
       return b.read(frame.on->pass).views.back().loss;
     });
   });

@@ -41,8 +41,8 @@ class Backend : public Device {
   // Blends further channels over the same slots, into one plane per channel. Call it after blend.
   virtual void blend_channels(const View&, const Channels&, Pass&, DeviceArray<float>& planes) = 0;
 
-  // Writes Pass::dL_dframe.
-  virtual void loss(const LossTarget&, const LossOptions&, Pass&) = 0;
+  // Writes Pass::dL_dframe. Of the view, it uses the background, for a target with alpha.
+  virtual void loss(const View&, const LossTarget&, const LossOptions&, Pass&) = 0;
 
   // Backward. blend_backward reads Pass::dL_dframe and writes Pass::dL_dsplat.
   virtual void blend_backward(const View&, const WantedGradients&, Pass&) = 0;

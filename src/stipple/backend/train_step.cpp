@@ -22,7 +22,7 @@ WantedGradients wanted_for(const TrainStep& step) {
 // Computes the frame's gradient with the built-in loss, the caller's own loss, or both.
 void differentiate_frame(Backend& backend, const TrainView& view, const TrainStep& step, Pass& pass) {
   if (view.target) {
-    backend.loss(*view.target, step.loss, pass);
+    backend.loss(view.view, *view.target, step.loss, pass);
   } else {
     pass.dL_dframe.color.resize_zero(backend, pass.frame.color.size());
     pass.dL_dframe.alpha.resize(backend, 0);

@@ -13,6 +13,9 @@ class Backend;
 struct LossTarget {
   DeviceArray<std::uint8_t> color;  // interleaved RGB, 8 bits per channel, 255 is white
   DeviceArray<float> weight;        // per pixel; 0 ignores the pixel; an empty array means 1 everywhere
+  // Per pixel, 255 is opaque. The colours are multiplied by it, and the loss completes them with the view's
+  // background. An empty array means that the target is opaque.
+  DeviceArray<std::uint8_t> alpha;
 };
 
 // The loss is l1_weight * mean |difference| + ssim_weight * (1 - mean SSIM). For each view, the update also
@@ -57,7 +60,8 @@ struct TrainStep {  // the options of a step
   AdamOptions adam;
   bool absolute_gradients = false;    // use them in the density statistics
   bool lifts_clamped_colors = false;  // WantedGradients::lifts_clamped_colors
-  // Also return the gradients of camera and background, which the step itself does not use.
+  // Also return the gradients of camera and background, which the step itself does not use. That of the
+  // background is of the frame alone, even where the target is in front of the same background.
   bool wants_camera = false, wants_background = false;
   float noise = 0;  // amount for perturb; 0 for none
   std::uint64_t noise_seed = 0;

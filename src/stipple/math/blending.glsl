@@ -52,6 +52,11 @@ FN boolean finishes_pixel(real transmittance, real alpha) {
   return transmittance * (real(1) - alpha) < min_transmittance;
 }
 
+// A channel of a cut-out photo, already multiplied by its alpha, in front of a background.
+FN real over_background(real premultiplied, real alpha, real background) {
+  return premultiplied + (real(1) - alpha) * background;
+}
+
 FN Pixel blend(Pixel front, Splat s, real alpha) {
   Pixel result;
   result.channels = front.channels + s.channels * (alpha * front.transmittance);

@@ -44,7 +44,7 @@ ModelScore Trainer::Impl::score_model() {
     const auto target = targets_.get(index);
     View view{scene_.views[index].camera, options_.render};
     forward(backend_, device_.gaussians, {}, view, watch_pass_);
-    backend_.loss(target->pixels, {}, watch_pass_);
+    backend_.loss(view, target->pixels, {}, watch_pass_);
     const PassResult result = backend_.read(watch_pass_);
     sum += psnr_of(static_cast<double>(result.views[0].loss.mean_squared_error / target->mean_weight));
   }

@@ -8,7 +8,7 @@
 // the same filter serves forward and backward. Everything outside the image is zero.
 //
 // A pixel's weight w replaces the frame's value x by y + w (x - y), where y is the target: at weight 0 the
-// pixel counts as already correct.
+// pixel counts as already correct. A target with alpha is first completed with the view's background.
 #include <array>
 #include <cmath>
 #include <memory>
@@ -40,6 +40,8 @@ struct LossPlane {  // one channel
   const float* color;
   const std::uint8_t* target;  // interleaved: every third value belongs to this channel
   const float* weight;         // null if every pixel counts 1
+  const std::uint8_t* alpha;   // of the target; null if it is opaque
+  float background;            // behind the target
   int width, height;
   float l1_scale, ssim_scale;  // of each term: its weight / number of values
   float* dL_dcolor;
@@ -110,6 +112,17 @@ HWY_INLINE V filter_down(D d, const Taps& taps, const std::array<const float*, k
   return sum;
 }
 
+// Loads the row of the target that begins at pixel `first`.
+void load_target(const LossPlane& plane, std::size_t first, float* y) {
+  for (int i = 0; i < plane.width; ++i)
+    y[i] = static_cast<float>(plane.target[3 * (first + i)]) * (1.0f / 255);
+  if (!plane.alpha) return;
+  for (int i = 0; i < plane.width; ++i) {
+    const float alpha = static_cast<float>(plane.alpha[first + i]) * (1.0f / 255);
+    y[i] = stipple::Math<float>::over_background(y[i], alpha, plane.background);
+  }
+}
+
 // Loads a row of frame and target, zero if it lies outside the image, and filters it into the first ring.
 void enter_row(const LossPlane& plane, int row, LossRows& rows) {
   const D d;
@@ -123,11 +136,10 @@ void enter_row(const LossPlane& plane, int row, LossRows& rows) {
     return;
   }
   const std::size_t first = static_cast<std::size_t>(row) * plane.width;
+  load_target(plane, first, y);
   for (int i = 0; i < plane.width; ++i) {
-    float target = static_cast<float>(plane.target[3 * (first + i)]) * (1.0f / 255);
     float w = plane.weight ? plane.weight[first + i] : 1.0f;
-    y[i] = target;
-    x[i] = plane.weight ? target + w * (plane.color[first + i] - target) : plane.color[first + i];
+    x[i] = plane.weight ? y[i] + w * (plane.color[first + i] - y[i]) : plane.color[first + i];
   }
   float *squares = rows.scratch(0), *xy = rows.scratch(1);  // SSIM needs x^2 and y^2 only as a sum
   for (int i = 0; i < plane.width; i += n) {  // x and y are zero past the end, and so are the products
@@ -231,7 +243,7 @@ namespace stipple::cpu {
 
 HWY_EXPORT(loss_band);
 
-void CpuBackend::loss(const LossTarget& target, const LossOptions& options, Pass& pass) {
+void CpuBackend::loss(const View& view, const LossTarget& target, const LossOptions& options, Pass& pass) {
   CpuPass& own = cpu_pass(pass);
   if (own.result.views.empty()) start_view(pass);  // the frame was not rendered in this pass
   const Frame& frame = pass.frame;
@@ -239,8 +251,10 @@ void CpuBackend::loss(const LossTarget& target, const LossOptions& options, Pass
   auto color = host(frame.color);
   auto expected = host(target.color);
   auto weight = host(target.weight);
+  auto alpha = host(target.alpha);
   const std::size_t plane_size = color.size() / 3;
-  assert(expected.size() == 3 * plane_size && (weight.empty() || weight.size() == plane_size));
+  assert(expected.size() == 3 * plane_size && (weight.empty() || weight.size() == plane_size) &&
+         (alpha.empty() || alpha.size() == plane_size));
   out.color.resize(*this, color.size());
   out.alpha.resize(*this, 0);
   out.depth.resize(*this, 0);
@@ -258,6 +272,8 @@ void CpuBackend::loss(const LossTarget& target, const LossOptions& options, Pass
     LossPlane plane{color.data() + channel * plane_size,
                     expected.data() + channel,
                     weight.empty() ? nullptr : weight.data(),
+                    alpha.empty() ? nullptr : alpha.data(),
+                    view.options.background[static_cast<int>(channel)],
                     frame.width_px,
                     frame.height_px,
                     static_cast<float>(l1_weight / count),

@@ -9,7 +9,8 @@
 // forward and backward. Everything outside the image is zero.
 //
 // A pixel's weight w replaces the frame's value x by y + w (x - y), where y is the target: with weight 0 the
-// pixel counts as already right.
+// pixel counts as already right. A target with alpha is first completed with the view's background; the
+// kernels are compiled with and without, so that opaque targets pay nothing for it.
 #include <algorithm>
 
 #include "stipple/backend/cuda/cuda_backend.h"
@@ -35,11 +36,17 @@ struct LossInput {
   const float* color;
   const std::uint8_t* target;  // interleaved
   const float* weight;         // or null
+  const std::uint8_t* alpha;   // of the target; used by the kernels for cut-out targets
+  Vec3f background;            // behind the target
   int width, height, band_rows;
   float l1_weight, ssim_weight;
   Window window;
 
   __device__ std::size_t plane() const { return static_cast<std::size_t>(width) * height; }
+  // Not by an index, for which the whole parameter would be copied to memory.
+  __device__ float background_of(int channel) const {
+    return channel == 0 ? background.x : channel == 1 ? background.y : background.z;
+  }
 };
 
 struct LossSums {
@@ -61,10 +68,13 @@ struct PixelPair {
 };
 
 // One channel of a pixel; zeros outside the image.
+template <bool kIsCutOut>
 __device__ PixelPair load_pair(const LossInput& in, int channel, int column, int row) {
   if (column < 0 || column >= in.width || row < 0 || row >= in.height) return {0, 0};
   const std::size_t at = static_cast<std::size_t>(row) * in.width + column;
-  const float y = static_cast<float>(in.target[3 * at + channel]) * (1.0f / 255);
+  float y = static_cast<float>(in.target[3 * at + channel]) * (1.0f / 255);
+  if constexpr (kIsCutOut)
+    y = M::over_background(y, static_cast<float>(in.alpha[at]) * (1.0f / 255), in.background_of(channel));
   const float x = in.color[channel * in.plane() + at];
   return {in.weight ? y + in.weight[at] * (x - y) : x, y};
 }
@@ -172,6 +182,7 @@ __device__ void sweep(const Strip& strip, Enter enter, Leave leave) {
   }
 }
 
+template <bool kIsCutOut>
 __global__ void __launch_bounds__(kThreads) similarity_kernel(LossInput in, LossOutput out) {
   __shared__ float2 pair[2][kThreads];
   const Strip strip(in);
@@ -179,14 +190,14 @@ __global__ void __launch_bounds__(kThreads) similarity_kernel(LossInput in, Loss
 #pragma unroll
   for (int i = 0; i < kTaps; ++i) x[i] = y[i] = squares[i] = xy[i] = 0;
   // Loaded one row ahead, to hide the latency of memory.
-  PixelPair next = load_pair(in, strip.channel, strip.column, strip.begin - kRadius);
+  PixelPair next = load_pair<kIsCutOut>(in, strip.channel, strip.column, strip.begin - kRadius);
   float* derivative = out.derivative + kDerivatives * strip.channel * in.plane() + strip.column;
   sweep(
       strip,
       [&](int row, int phase) {
         float2* here = pair[row & 1];  // two, so that no thread overwrites what another still reads
         here[threadIdx.x] = make_float2(next.x, next.y);
-        next = load_pair(in, strip.channel, strip.column, row + 1);
+        next = load_pair<kIsCutOut>(in, strip.channel, strip.column, row + 1);
         __syncthreads();
         if (!strip.has_result) return;
         const FilteredRow f = filter_across(here + threadIdx.x, in.window);
@@ -220,6 +231,7 @@ __device__ float3 load_derivatives(const LossInput& in, const LossOutput& out, c
   return make_float3(at[0], at[in.plane()], at[2 * in.plane()]);
 }
 
+template <bool kIsCutOut>
 __global__ void __launch_bounds__(kThreads) gradient_kernel(LossInput in, LossOutput out) {
   __shared__ float derivative[2][kDerivatives][kThreads];
   const Strip strip(in);
@@ -238,7 +250,7 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(LossInput in, LossOu
         here[1][threadIdx.x] = next.y;
         here[2][threadIdx.x] = next.z;
         next = load_derivatives(in, out, strip, row + 1);
-        pixel = load_pair(in, strip.channel, strip.column, row - kRadius);
+        pixel = load_pair<kIsCutOut>(in, strip.channel, strip.column, row - kRadius);
         __syncthreads();
         if (!strip.has_result) return;
         d_x[phase] = filter_across(here[0] + threadIdx.x, in.window);
@@ -269,7 +281,7 @@ Window window() {
 
 }  // namespace
 
-void CudaBackend::loss(const LossTarget& target, const LossOptions& options, Pass& pass) {
+void CudaBackend::loss(const View& view, const LossTarget& target, const LossOptions& options, Pass& pass) {
   const DeviceGuard guard(*context_);
   CudaPass& mine = own(pass);
   if (mine.view_ids.empty()) begin_view(mine, {});  // the frame was rendered elsewhere
@@ -282,9 +294,17 @@ void CudaBackend::loss(const LossTarget& target, const LossOptions& options, Pas
   const unsigned strips = blocks_for(static_cast<std::size_t>(frame.width_px), kColumns);
   const int bands = kWantedBlocks / static_cast<int>(3 * strips) + 1;
   const int band_rows = std::clamp((frame.height_px + bands - 1) / bands, kMinBandRows, kMaxBandRows);
-  const LossInput in{pointer(frame.color), pointer(target.color), pointer(target.weight),
-                     frame.width_px,       frame.height_px,       band_rows,
-                     options.l1_weight,    options.ssim_weight,   window()};
+  const LossInput in{pointer(frame.color),
+                     pointer(target.color),
+                     pointer(target.weight),
+                     pointer(target.alpha),
+                     view.options.background,
+                     frame.width_px,
+                     frame.height_px,
+                     band_rows,
+                     options.l1_weight,
+                     options.ssim_weight,
+                     window()};
   const dim3 blocks(strips, blocks_for(static_cast<std::size_t>(frame.height_px), band_rows), 3);
   mine.loss_sums.resize(*this, 2 * sizeof(LossSums) / sizeof(double) * blocks.x * blocks.y * blocks.z);
   if (mine.loss_blocks_done.empty()) mine.loss_blocks_done.resize_zero(*this, 1);
@@ -292,8 +312,13 @@ void CudaBackend::loss(const LossTarget& target, const LossOptions& options, Pas
   const LossOutput to{mine.arena.take<float>(kDerivatives * frame.color.size()), pointer(out.color),
                       reinterpret_cast<LossSums*>(pointer(mine.loss_sums)), pointer(mine.loss_blocks_done),
                       mine.view_status()};
-  similarity_kernel<<<blocks, kThreads, 0, stream()>>>(in, to);
-  gradient_kernel<<<blocks, kThreads, 0, stream()>>>(in, to);
+  if (target.alpha.empty()) {
+    similarity_kernel<false><<<blocks, kThreads, 0, stream()>>>(in, to);
+    gradient_kernel<false><<<blocks, kThreads, 0, stream()>>>(in, to);
+  } else {
+    similarity_kernel<true><<<blocks, kThreads, 0, stream()>>>(in, to);
+    gradient_kernel<true><<<blocks, kThreads, 0, stream()>>>(in, to);
+  }
   check(cudaGetLastError(), "launch loss");
   if (!mine.keeps_scratch()) mine.arena.release();
   mine.events.record(Stage::kLoss, stream());
