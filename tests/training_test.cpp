@@ -11,6 +11,7 @@
 #include "stipple/backend/render.h"
 #include "stipple/core/parallel.h"
 #include "stipple/io/image/image_file.h"
+#include "stipple/photo/load_photo.h"
 #include "stipple/scene/formats/save_scene.h"
 #include "stipple/synth/synth.h"
 #include "stipple/train/memory_plan.h"
@@ -19,6 +20,7 @@
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/faulty_backend.h"
 #include "tests/helpers/limited_backend.h"
+#include "tests/helpers/object_scene.h"
 #include "tests/helpers/test_folder.h"
 
 namespace stipple {
@@ -103,6 +105,29 @@ TEST_P(TrainingTest, RaisesThePsnrAndAddsGaussians) {
   EXPECT_GT(late, early + 4);
   EXPECT_GT(count, 1500u);
   EXPECT_EQ(trainer.gaussians().sh_degree, 3);
+}
+
+// Over random backgrounds, nothing but the object can stay opaque.
+TEST_P(TrainingTest, LearnsTheAlphaOfAnObject) {
+  TestFolder folder;
+  save_object_scene(folder, 12, 48);
+  const Scene scene = load_scene(folder.path(), {.random_point_count = 1500});
+  TrainOptions o = quick(strategy());
+  o.reset_every = 0;
+  o.random_background = true;
+  o.render.background = {1, 1, 1};
+  auto backend = make_test_backend(backend_name());
+  Trainer trainer(*backend, scene, o);
+  while (!trainer.done()) trainer.step();
+  EXPECT_GT(trainer.evaluate(std::vector<std::size_t>{0, 5}).psnr, 21);
+  const Camera& camera = scene.views[5].camera;
+  const Image alpha = render(*backend, trainer.device_gaussians(), {camera, o.render}).alpha;
+  const std::vector<std::uint8_t> expected = load_photo(scene.views[5]).alpha;
+  double difference = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    difference += std::abs(alpha.values[i] - static_cast<float>(expected[i]) / 255) /
+                  static_cast<double>(expected.size());
+  EXPECT_LT(difference, 0.04);
 }
 
 TEST_P(TrainingTest, TheSameSeedGivesTheSameBitsForAnyNumberOfThreads) {

@@ -12,6 +12,7 @@
 #include "stipple/core/error.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
+#include "stipple/options/option_text.h"
 #include "stipple/scene/check_scene.h"
 #include "stipple/scene/draw_scene.h"
 
@@ -41,7 +42,11 @@ void print_facts(const SceneReport& report) {
              scene.train_views().size(), scene.test_views().size());
   fmt::print("size     {}\n", list(report.image_count_from_size));
   fmt::print("cameras  {}\n", list(report.image_count_from_model));
-  fmt::print("points   {}{}\n", scene.points.size(), scene.has_random_points ? " (random)" : "");
+  fmt::print("points   {}{}\n", scene.points.size(),
+             scene.has_random_points   ? " (random)"
+             : scene.has_carved_points ? " carved from the masks"
+                                       : "");
+  if (!scene.alpha_reason.empty()) fmt::print("alpha    {}: {}\n", to_text(scene.alpha), scene.alpha_reason);
   if (report.mask_count > 0) fmt::print("masks    {}\n", report.mask_count);
   fmt::print("memory   {} for photos, {} per million Gaussians\n", format_bytes(report.photo_bytes),
              format_bytes(report.bytes_per_million_gaussians));
@@ -67,6 +72,9 @@ void print_json(const SceneReport& report) {
   out["camera_models"] = report.image_count_from_model;
   out["points"] = scene.points.size();
   out["points_are_random"] = scene.has_random_points;
+  out["points_are_carved"] = scene.has_carved_points;
+  out["alpha"] = to_text(scene.alpha);
+  out["alpha_reason"] = scene.alpha_reason.empty() ? "no photo has an alpha channel" : scene.alpha_reason;
   out["masks"] = report.mask_count;
   out["photo_bytes"] = report.photo_bytes;
   out["bytes_per_million_gaussians"] = report.bytes_per_million_gaussians;

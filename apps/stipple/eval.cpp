@@ -17,6 +17,7 @@
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
 #include "stipple/io/ply/ply.h"
+#include "stipple/options/resolve.h"
 
 namespace stipple {
 
@@ -36,6 +37,7 @@ struct EvalArguments {
 struct Subject {          // what is evaluated
   fs::path model, sheet;  // sheet: the contact sheet to write; empty means none
   RunRecord options;
+  bool is_run = false;  // otherwise `options` has only the scene
 };
 
 Subject subject_of_model(const EvalArguments& a) {
@@ -54,6 +56,7 @@ Subject subject_of_run(const EvalArguments& a) {
     throw Error(
         fmt::format("{}: there is no model.ply in this folder; train until a checkpoint is saved", a.run));
   subject.options = load_run_record(folder);
+  subject.is_run = true;
   if (!a.scene.empty()) subject.options.scene = a.scene;
   if (!fs::exists(subject.options.scene))
     throw Error(fmt::format("{}: the run's scene is not at {}; {}", a.run, subject.options.scene.string(),
@@ -99,11 +102,14 @@ void print_json(const Subject& subject, const EvalArguments& a, const Evaluation
 void run_eval(const EvalArguments& a) {
   const Subject subject = fs::path(a.run).extension() == ".ply" ? subject_of_model(a) : subject_of_run(a);
   if (!subject.sheet.empty()) OutputFile::check(subject.sheet);
-  const Scene scene = load_scene(subject.options.scene, subject.options.scene_options);
+  SceneOptions scene_options = subject.options.scene_options;
+  scene_options.random_point_count = 0;  // only photos are needed
+  const Scene scene = load_scene(subject.options.scene, scene_options);
   const std::vector<std::size_t> views = views_to_score(scene, a.train);
   const auto backend = a.backend.make();
   const DeviceGaussians gaussians = upload(*backend, load_ply(subject.model));
-  const RenderOptions options = subject.options.render;
+  const RenderOptions options =
+      subject.is_run ? subject.options.render : resolve(GivenOptions{}, scene).train.render;
   PhotoCache photos(scene.views, kPhotoBytes);
 
   Progress progress(static_cast<int>(views.size()));

@@ -18,6 +18,7 @@
 #include "stipple/core/error.h"
 #include "stipple/io/output_file.h"
 #include "stipple/io/ply/ply.h"
+#include "stipple/options/option_text.h"
 #include "stipple/train/memory_plan.h"
 
 namespace stipple {
@@ -95,16 +96,25 @@ void print_problems(const Scene& scene) {
   for (const SceneProblem& p : scene.problems) print_warning(fmt::format("{}. {}", p.what, advice_of(p)));
 }
 
+void print_alpha(const Scene& scene) {
+  if (scene.alpha_reason.empty()) return;
+  fmt::print(
+      "alpha: {}, {}{}\n", to_text(scene.alpha), scene.alpha_reason,
+      scene.has_carved_points ? fmt::format("; {} points carved from the masks", scene.points.size()) : "");
+  std::fflush(stdout);
+}
+
 class TrainingRun {
  public:
   TrainingRun(const TrainArguments& a, const RunOptions& options)
       : folder_(a.output),
-        options_(options),
         scene_(load_scene(a.scene, options.scene)),
-        backend_(make_backend(options.backend, backend_options(options))),
-        trainer_(*backend_, scene_, options.train),
+        options_(resolve(a.flags, scene_)),
+        backend_(make_backend(options_.backend, backend_options(options_))),
+        trainer_(*backend_, scene_, options_.train),
         writer_(folder_) {
     print_problems(scene_);
+    print_alpha(scene_);
     if (const std::size_t watched = trainer_.watched_views().size(); watched > 0)
       fmt::print(
           "{} photos are watched instead of trained on until late in the run (--guard off trains on all)\n",
@@ -272,8 +282,8 @@ class TrainingRun {
   }
 
   fs::path folder_;
-  RunOptions options_;
   Scene scene_;
+  RunOptions options_;  // depend on the scene
   std::unique_ptr<Backend> backend_;
   Trainer trainer_;
   RunWriter writer_;

@@ -75,9 +75,45 @@ run check colmap --max-resolution huge
 check "invalid value: usage error" status_is 2
 run check colmap --alpha grey
 check "invalid --alpha: usage error" status_is 2
-check "invalid --alpha: the error lists the choices" one_line_with "--alpha must be weight, white or black, not 'grey'"
+check "invalid --alpha: the error lists the choices" one_line_with "--alpha must be auto, object, weight, white or black, not 'grey'"
 run check colmap --alpha white
 check "valid --alpha: succeeds" status_is 0
+# A cut-out object without points: every photo shows the same disc.
+run synth -o object --views 12 --size 16x16 --format transforms
+disc=iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAYAAAAf8/9hAAAAKUlEQVR42mNgGL7gRIXGf2RMtkaSDaLIAEKaCRoyDAwY+FigSkIaegAAbyLAMVFipRcAAAAASUVORK5CYII=
+for photo in object/images/*.png; do echo $disc | base64 -d >"$photo"; done
+sed -i '/ply_file_path/d' object/transforms.json
+why="8 of 8 sampled photos are transparent in 25 % of their pixels or more (median 69 %)"
+run check object --random-points 200
+check "object: check recognises it and says why" says "alpha    object: $why"
+check "object: check counts the carved points" says "points   200 carved from the masks"
+run check object --json
+check "object: check --json says what was decided" says '"alpha": "object"'
+check "object: check --json says why" says "\"alpha_reason\": \"$why\""
+check "object: check --json says that points are carved" says '"points_are_carved": true'
+run check object --alpha weight
+check "--alpha weight: used as requested" says "alpha    weight: as requested"
+check "--alpha weight: points are random" says "(random)"
+run check transforms --json
+check "photos without alpha: nothing is decided" says '"alpha_reason": "no photo has an alpha channel"'
+run check transforms
+check "photos without alpha: check says nothing about it" [ "$(grep -c alpha stdout)" = 0 ]
+run train object -o whole --steps 40 --random-points 200 --backend cpu --eval
+check "object: train succeeds" status_is 0
+check "object: train says what was decided" says "alpha: object, $why; 200 points carved from the masks"
+check "object: the run records the decision" grep -q '"alpha": "object"' whole/options.json
+check "object: it is trained over random backgrounds" grep -q '"random_background": true' whole/options.json
+check "object: it is scored over white" grep -q '"background": "1,1,1"' whole/options.json
+run train object -o parts --steps 40 --random-points 200 --backend cpu --eval --stop-at 20
+run train object -o parts --resume --stop-at 0
+check "object: a resumed run ends with the same bits" cmp whole/model.ply parts/model.ply
+run eval whole --json --backend cpu
+psnr=$(grep -m 1 '"psnr"' stdout)
+run eval whole/model.ply object --json --backend cpu
+check "object: a model alone is scored over white, too" [ "$(grep -m 1 '"psnr"' stdout)" = "$psnr" ]
+run train object -o black --steps 2 --random-points 200 --backend cpu --background 0,0,0
+check "object: --background is kept" grep -q '"background": "0,0,0"' black/options.json
+
 run check colmap --max-resolution 32 --json
 check "--max-resolution shrinks the photos" says '"32x24": 12'
 run synth -o bad --size 64

@@ -34,10 +34,18 @@ void add_scene_flags(CLI::App& command, OptionTexts& given) {
                         });
 }
 
-RunOptions resolve(const RunFlags& flags) {
+namespace {
+
+GivenOptions given_by(const RunFlags& flags) {
   OptionTexts earlier;
   if (!flags.config.empty()) earlier = load_option_texts(flags.config);
-  return resolve(GivenOptions{flags.given, flags.preset, earlier});
+  return {flags.given, flags.preset, earlier};
 }
+
+}  // namespace
+
+RunOptions resolve(const RunFlags& flags) { return resolve(given_by(flags)); }
+
+RunOptions resolve(const RunFlags& flags, const Scene& scene) { return resolve(given_by(flags), scene); }
 
 }  // namespace stipple

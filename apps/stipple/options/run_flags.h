@@ -19,5 +19,6 @@ void add_scene_flags(CLI::App& command, OptionTexts& given);
 
 // Throws Error naming the file if `config` is not a valid options.json, and OptionError as resolve() does.
 RunOptions resolve(const RunFlags& flags);
+RunOptions resolve(const RunFlags& flags, const Scene& scene);
 
 }  // namespace stipple

@@ -21,13 +21,13 @@ inline std::string option_text(const py::handle& value) {
   return py::str(value).cast<std::string>();
 }
 
-inline RunOptions resolve_for_python(const py::dict& given) {
+inline GivenOptions given_in_python(const py::dict& given) {
   GivenOptions options;
   for (const auto& item : given) {
     const auto name = item.first.cast<std::string>();
     (name == "preset" ? options.preset : options.given[name]) = option_text(item.second);
   }
-  return resolve(options);
+  return options;
 }
 
 }  // namespace stipple

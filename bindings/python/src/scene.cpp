@@ -3,6 +3,7 @@
 
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/options.h"
+#include "stipple/options/option_text.h"
 #include "stipple/photo/load_photo.h"
 
 namespace stipple {
@@ -21,15 +22,20 @@ void bind_scene(py::module_& module) {
            })
       .def("photo", [](const SceneView& v) {
         const Photo photo = without_lock([&] { return load_photo(v); });
-        py::array_t<std::uint8_t> weight(0);
-        if (!photo.weight.empty()) weight = to_numpy(photo.weight, {photo.height_px, photo.width_px});
-        return py::make_tuple(to_numpy(photo.rgb, {photo.height_px, photo.width_px, 3}), weight);
+        const auto plane = [&](const std::vector<std::uint8_t>& values) {
+          return values.empty() ? py::array_t<std::uint8_t>(0)
+                                : to_numpy(values, {photo.height_px, photo.width_px});
+        };
+        return py::make_tuple(to_numpy(photo.rgb, {photo.height_px, photo.width_px, 3}), plane(photo.weight),
+                              plane(photo.alpha));
       });
   py::class_<Scene, std::shared_ptr<Scene>>(module, "Scene")
       .def_readonly("path", &Scene::path)
       .def_readonly("format", &Scene::format)
       .def_readonly("views", &Scene::views)
       .def_readonly("has_random_points", &Scene::has_random_points)
+      .def_readonly("has_carved_points", &Scene::has_carved_points)
+      .def_property_readonly("alpha", [](const Scene& s) { return to_text(s.alpha); })
       .def("point_positions",
            [](const Scene& s) {
              return rows_to_numpy<float>(s.points.position, {static_cast<py::ssize_t>(s.points.size()), 3});
@@ -51,7 +57,7 @@ void bind_scene(py::module_& module) {
       defaults, [&](const char* name, const char*, const auto&, const char*) { names.push_back(name); });
   module.attr("SCENE_OPTIONS") = names;
   module.def("load_scene", [](const std::filesystem::path& path, const py::dict& given) {
-    const SceneOptions options = resolve_for_python(given).scene;
+    const SceneOptions options = resolve(given_in_python(given)).scene;
     const py::gil_scoped_release no_lock;
     return std::make_shared<Scene>(load_scene(path, options));
   });

@@ -12,12 +12,12 @@ namespace {
 constexpr const char* kCommandOnly[] = {"time_limit", "target_psnr", "checkpoint_every",
                                         "checkpoint_seconds"};
 
-RunOptions run_options(const py::dict& given) {
+RunOptions run_options(const py::dict& given, const Scene& scene) {
   for (const char* name : kCommandOnly)
     if (given.contains(name))
       throw py::type_error(fmt::format(
           "{} is an option of the command only; a callback can end a run, and save() saves it", name));
-  return resolve_for_python(given);
+  return resolve(given_in_python(given), scene);
 }
 
 // A trainer with its scene and backend; a mutex admits one thread at a time.
@@ -70,7 +70,7 @@ void bind_trainer(py::module_& module) {
       });
   py::class_<PythonTrainer>(module, "Trainer")
       .def(py::init([](std::shared_ptr<Scene> scene, const py::dict& given) {
-        const RunOptions options = run_options(given);
+        const RunOptions options = run_options(given, *scene);
         const py::gil_scoped_release no_lock;
         return std::make_unique<PythonTrainer>(std::move(scene), options);
       }))

@@ -25,13 +25,19 @@ class SceneView:
         self.camera = Camera(pose, *values[12:], width, height)
 
     def photo(self) -> np.ndarray:
-        """The 8-bit photo (height, width, 3): decoded, upright, undistorted and at the resolution of the camera."""
+        """The 8-bit photo (height, width, 3): decoded, upright, undistorted and at the resolution of the camera. The
+        colours of an object are multiplied by its alpha()."""
         return self._inner.photo()[0]
 
     def weight(self) -> Optional[np.ndarray]:
         """The 8-bit weights of the pixels (height, width), or None if all pixels count fully."""
         weight = self._inner.photo()[1]
         return weight if weight.size else None
+
+    def alpha(self) -> Optional[np.ndarray]:
+        """The 8-bit alpha of an object's photo (height, width), or None if the photo is opaque."""
+        alpha = self._inner.photo()[2]
+        return alpha if alpha.size else None
 
     def __repr__(self) -> str:
         size = f"{self.camera.width}x{self.camera.height}"
@@ -59,6 +65,8 @@ class Scene:
         self.views: List[SceneView] = [SceneView(v) for v in inner.views]
         self.points = Points(inner.point_positions(), inner.point_colors())
         self.has_random_points: bool = inner.has_random_points
+        self.has_carved_points: bool = inner.has_carved_points
+        self.alpha: str = inner.alpha  # how alpha channels are used; "auto" if no photo has one
         self.problems: List[Tuple[str, str]] = inner.problems()
 
     @property

@@ -55,6 +55,26 @@ def test_photos_over_white_are_trained_over_white(scene):
     assert white == first_loss(stipple.load_scene(scene.path, alpha="white"))  # of a scene that is already loaded
 
 
+def test_objects_are_recognised_and_trained_over_random_backgrounds(scene, tmp_path):
+    shutil.copytree(scene.path, tmp_path / "scene")
+    for view in scene.views:
+        color = view.photo() / np.float32(255)
+        alpha = np.zeros((*color.shape[:2], 1), np.float32)
+        alpha[12:30, 14:34] = 1
+        stipple.save_png(np.concatenate([color, alpha], axis=2), tmp_path / "scene" / view.name)
+    found = stipple.load_scene(tmp_path / "scene", random_points=500)
+    assert found.alpha == "object" and scene.alpha == "auto"
+    alpha = found.views[3].alpha()
+    assert alpha.shape == (40, 48) and scene.views[3].alpha() is None
+    assert (found.views[3].photo()[alpha == 0] == 0).all()
+
+    def first_loss(**options):
+        return stipple.Trainer(found, steps=3, backend="cpu", **options).step().loss
+
+    assert first_loss() == first_loss(random_background=True)
+    assert first_loss() != first_loss(random_background=False)
+
+
 def test_options_are_those_of_the_command(scene):
     with pytest.raises(TypeError, match="^stepz is not an option; did you mean steps\\?$"):
         stipple.Trainer(scene, stepz=3)

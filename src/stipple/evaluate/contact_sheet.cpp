@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "stipple/backend/render.h"
+#include "stipple/core/spread.h"
 #include "stipple/draw/canvas.h"
 #include "stipple/draw/font.h"
 
@@ -51,16 +52,8 @@ struct Row {
   std::string caption;
 };
 
-// Splits `count` indices into one equal part per row and picks the middle of each.
-std::vector<std::size_t> evenly(std::size_t count) {
-  const std::size_t rows = std::min(count, kMaxRows);
-  std::vector<std::size_t> chosen;
-  for (std::size_t row = 0; row < rows; ++row) chosen.push_back((2 * row + 1) * count / (2 * rows));
-  return chosen;
-}
-
-Row make_row(const Image& render, const Photo& photo, const ViewScore& score) {
-  const Image target = image_of(photo);
+Row make_row(const Image& render, const Photo& photo, Vec3f background, const ViewScore& score) {
+  const Image target = image_of(photo, background);
   return {{thumbnail(render), thumbnail(target), thumbnail(error_map(render, target, photo.weight))},
           fmt::format("{}   PSNR {:.2f} dB   SSIM {:.4f}", score.name, score.psnr, score.ssim)};
 }
@@ -130,9 +123,9 @@ Image contact_sheet(Backend& backend, const DeviceGaussians& gaussians, const st
                     const RenderOptions& options) {
   assert(evaluation.views.size() == which.size());
   std::vector<Row> rows;
-  for (const std::size_t i : evenly(which.size())) {
+  for (const std::size_t i : spread(which.size(), kMaxRows)) {
     const Image picture = render(backend, gaussians, View{views[which[i]].camera, options}).color;
-    rows.push_back(make_row(picture, *photos.get(which[i]), evaluation.views[i]));
+    rows.push_back(make_row(picture, *photos.get(which[i]), options.background, evaluation.views[i]));
   }
   return draw_sheet(rows);
 }

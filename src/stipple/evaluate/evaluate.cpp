@@ -21,15 +21,18 @@ double mean_over(const std::vector<ViewScore>& views, double ViewScore::*value) 
 
 }  // namespace
 
-Image image_of(const Photo& photo) {
+Image image_of(const Photo& photo, Vec3f background) {
   Image image(photo.width_px, photo.height_px, 3);
-  std::transform(photo.rgb.begin(), photo.rgb.end(), image.values.begin(),
-                 [](std::uint8_t value) { return static_cast<float>(value) / 255; });
+  const auto fraction = [](std::uint8_t value) { return static_cast<float>(value) / 255; };
+  std::transform(photo.rgb.begin(), photo.rgb.end(), image.values.begin(), fraction);
+  for (std::size_t i = 0; i < 3 * photo.alpha.size(); ++i)
+    image.values[i] = Math<float>::over_background(image.values[i], fraction(photo.alpha[i / 3]),
+                                                   background[static_cast<int>(i % 3)]);
   return image;
 }
 
-ViewScore score(const std::string& name, const Image& render, const Photo& photo) {
-  const Image target = image_of(photo);
+ViewScore score(const std::string& name, const Image& render, const Photo& photo, Vec3f background) {
+  const Image target = image_of(photo, background);
   return {name, psnr(render, target, photo.weight), ssim(render, target, photo.weight)};
 }
 
@@ -40,7 +43,7 @@ Evaluation evaluate(Backend& backend, const DeviceGaussians& gaussians, const st
   photos.prefetch(which);
   for (const std::size_t i : which) {
     const Image picture = render(backend, gaussians, View{views[i].camera, options}).color;
-    evaluation.views.push_back(score(views[i].name, picture, *photos.get(i)));
+    evaluation.views.push_back(score(views[i].name, picture, *photos.get(i), options.background));
     if (progress) progress(evaluation.views.size());
   }
   evaluation.psnr = mean_over(evaluation.views, &ViewScore::psnr);

@@ -13,11 +13,12 @@
 
 namespace stipple {
 
-// A photo's colours, scaled to 0 .. 1, in 3 channels.
-Image image_of(const Photo& photo);
+// A photo's colours, scaled to 0 .. 1, in 3 channels; a cut-out is shown in front of the background.
+Image image_of(const Photo& photo, Vec3f background);
 
-// Pixels are weighted by the photo's weights (image/image.h, image/ssim.h).
-ViewScore score(const std::string& name, const Image& render, const Photo& photo);
+// Pixels are weighted by the photo's weights (image/image.h, image/ssim.h). The background is that of the
+// render.
+ViewScore score(const std::string& name, const Image& render, const Photo& photo, Vec3f background);
 
 // Scores the views whose indices are in `which`, in that order. A photo in which no pixel counts has NaN as
 // scores and is left out of the means. Calls photos.prefetch(), which replaces any earlier order.

@@ -40,10 +40,12 @@ Photo photo_of(const Image& image) {
 
 Photo plain_photo(std::uint8_t value) { return {24, 16, std::vector<std::uint8_t>(24 * 16 * 3, value), {}}; }
 
+constexpr Vec3f kBlack{0, 0, 0};
+
 TEST(Evaluate, ScoresThePhotoScaledToOne) {
   Image half(24, 16, 3);
   std::fill(half.values.begin(), half.values.end(), 0.5f);
-  const ViewScore s = score("a", half, plain_photo(255));
+  const ViewScore s = score("a", half, plain_photo(255), kBlack);
   EXPECT_EQ(s.name, "a");
   EXPECT_NEAR(s.psnr, -10 * std::log10(0.25), 1e-9);
   EXPECT_NEAR(s.ssim, (2 * 0.5 + 1e-4) / (0.25 + 1 + 1e-4), 1e-9);
@@ -53,10 +55,21 @@ TEST(Evaluate, MaskedPixelsDoNotCount) {
   const Image black(24, 16, 3);
   Photo photo = plain_photo(0);
   photo.rgb[0] = 255;
-  EXPECT_LT(score("", black, photo).psnr, 40);
+  EXPECT_LT(score("", black, photo, kBlack).psnr, 40);
   photo.weight.assign(photo.pixel_count(), 255);
   photo.weight[0] = 0;
-  EXPECT_TRUE(std::isinf(score("", black, photo).psnr));
+  EXPECT_TRUE(std::isinf(score("", black, photo, kBlack).psnr));
+}
+
+TEST(Evaluate, ACutOutIsShownInFrontOfTheBackground) {
+  Photo photo = plain_photo(51);
+  photo.alpha.assign(photo.pixel_count(), 102);
+  const Image shown = image_of(photo, {1, 0.5f, 0});
+  EXPECT_FLOAT_EQ(shown.values[0], 0.2f + 0.6f);
+  EXPECT_FLOAT_EQ(shown.values[1], 0.2f + 0.3f);
+  EXPECT_FLOAT_EQ(shown.values[2], 0.2f);
+  EXPECT_TRUE(std::isinf(score("", shown, photo, {1, 0.5f, 0}).psnr));
+  EXPECT_LT(score("", shown, photo, kBlack).psnr, 10);
 }
 
 class EvaluateViews : public testing::Test {

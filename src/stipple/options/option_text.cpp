@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<const char*, 2> kStrategies = {"adc", "mcmc"};
 constexpr std::array<const char*, 2> kGuardUses = {"auto", "off"};
-constexpr std::array<const char*, 3> kAlphaUses = {"weight", "white", "black"};
+constexpr std::array<const char*, 5> kAlphaUses = {"auto", "object", "weight", "white", "black"};
 
 template <class Enum, std::size_t kCount>
 std::optional<std::string> parse_name(const std::string& text, const std::array<const char*, kCount>& names,

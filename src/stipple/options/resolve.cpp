@@ -67,6 +67,19 @@ T value_of(const GivenOptions& options, const char* name, T value) {
   return value;
 }
 
+bool is_set(const GivenOptions& options, const char* name) {
+  return options.given.contains(name) || options.earlier.contains(name);
+}
+
+// A photo that is blended over white shows a scene in front of white, and so are objects usually shown. That
+// they end where they are transparent is learnt only if the background keeps changing.
+void apply_alpha(const GivenOptions& from, RunOptions& options) {
+  const bool is_object = options.scene.alpha == AlphaUse::kObject;
+  if ((is_object || options.scene.alpha == AlphaUse::kWhite) && !is_set(from, "background"))
+    options.train.render.background = {1, 1, 1};
+  if (is_object && !is_set(from, "random_background")) options.train.random_background = true;
+}
+
 }  // namespace
 
 std::vector<std::string> preset_names() {
@@ -88,14 +101,16 @@ RunOptions resolve(const GivenOptions& from) {
   }
   apply_all(from.earlier, options);
   apply_all(from.given, options);
-  // A photo that is blended over white shows a scene in front of white.
-  if (options.scene.alpha == AlphaUse::kWhite && !from.given.contains("background") &&
-      !from.earlier.contains("background"))
-    options.train.render.background = {1, 1, 1};
+  apply_alpha(from, options);
   options.train.max_photo_bytes = static_cast<std::size_t>(options.max_ram_gib * (1u << 30));
   options.scene.seed = options.train.seed;
   check(options);
   return options;
+}
+
+RunOptions resolve(GivenOptions from, const Scene& scene) {
+  if (scene.alpha != AlphaUse::kAuto) from.given["alpha"] = to_text(scene.alpha);
+  return resolve(from);
 }
 
 OptionTexts to_texts(const RunOptions& options) {

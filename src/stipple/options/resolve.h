@@ -25,6 +25,9 @@ std::vector<std::string> preset_names();
 // OptionError for an option with an invalid value.
 RunOptions resolve(const GivenOptions& options);
 
+// The same once the scene is loaded: with the use of alpha that was recognised, and what follows from it.
+RunOptions resolve(GivenOptions options, const Scene& scene);
+
 // The options as text. If they are given to resolve() as `earlier`, it returns the same options.
 OptionTexts to_texts(const RunOptions& options);
 

@@ -57,6 +57,30 @@ TEST(Resolve, PhotosBlendedOverWhiteGetAWhiteBackground) {
   EXPECT_EQ(resolve(continued).train.render.background.x, 0);
 }
 
+TEST(Resolve, ObjectsAreTrainedOverRandomColoursAndShownOverWhite) {
+  const TrainOptions object = given({{"alpha", "object"}}).train;
+  EXPECT_TRUE(object.random_background);
+  EXPECT_EQ(object.render.background.x, 1);
+  const TrainOptions own =
+      given({{"alpha", "object"}, {"background", "0,0,0"}, {"random_background", "false"}}).train;
+  EXPECT_FALSE(own.random_background);
+  EXPECT_EQ(own.render.background.x, 0);
+  EXPECT_FALSE(given({{"alpha", "auto"}}).train.random_background);
+}
+
+TEST(Resolve, TheSceneDecidesWhatAutoMeans) {
+  Scene scene;
+  EXPECT_EQ(resolve({}, scene).scene.alpha, AlphaUse::kAuto);
+  EXPECT_EQ(resolve({}, scene).train.render.background.x, 0);
+  scene.alpha = AlphaUse::kObject;
+  const RunOptions options = resolve({}, scene);
+  EXPECT_EQ(options.scene.alpha, AlphaUse::kObject);
+  EXPECT_TRUE(options.train.random_background);
+  EXPECT_EQ(options.train.render.background.x, 1);
+  const RunOptions again = resolve(GivenOptions{{}, {}, to_texts(options)});
+  EXPECT_EQ(to_texts(again), to_texts(options));
+}
+
 TEST(Resolve, TheSeedAppliesToTheRandomPointsToo) {
   EXPECT_EQ(given({{"seed", "5"}}).scene.seed, 5u);
   EXPECT_EQ(given({{"seed", "5"}}).train.seed, 5u);

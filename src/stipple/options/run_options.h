@@ -38,7 +38,8 @@ void for_each_scene_option(Options& o, F f) {
   f("images", "Photos", o.images,
     "folder of the photos, relative to the scene; found automatically by default");
   f("alpha", "Photos", o.alpha,
-    "treatment of transparent pixels: ignore them (weight), or blend the photo over white or black");
+    "treatment of transparent pixels: empty space around an object (object), pixels to ignore (weight), or "
+    "blend the photo over white or black; auto recognises objects");
   f("random_points", "Photos", o.random_point_count,
     "number of random initial points if the scene has no points");
 }
@@ -102,7 +103,8 @@ void for_each_run_option(Options& o, F f) {
   for_each_render_option(t.render, [&](const char* name, auto& value, OptionRange, const char* help) {
     f(name, "Model", value, help);
   });
-  f("random_background", "Model", t.random_background, "train over a different random colour in every step");
+  f("random_background", "Model", t.random_background,
+    "train over a different random colour in every step; the default for objects");
   f("start_opacity", "Model", t.start_opacity, "opacity of the initial Gaussians");
   f("start_scale", "Model", t.start_scale,
     "size of the initial Gaussians, as a multiple of the distance to their neighbours");

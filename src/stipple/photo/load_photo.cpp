@@ -87,6 +87,13 @@ ByteImage to_weighted_rgb(ByteImage image, AlphaUse use) {
   return rgb;
 }
 
+ByteImage channel_of(const ByteImage& image, int channel) {
+  ByteImage one(image.width_px, image.height_px, 1);
+  for (std::size_t i = 0; i < one.values.size(); ++i)
+    one.values[i] = image.values[static_cast<std::size_t>(image.channel_count) * i + channel];
+  return one;
+}
+
 // One channel, white where the photo counts: the mask's alpha if it has transparency, else its brightness.
 ByteImage load_mask(const std::filesystem::path& path) {
   const ByteImage image = load_byte_image(path);
@@ -117,12 +124,14 @@ ByteImage load_mask_for(const SceneView& view, const StoredImage& stored) {
   return turned_upright(std::move(mask), inverse_orientation(orientation));
 }
 
+// RGB, or one channel three times, with the mask as fourth channel; a fourth channel of the image is
+// multiplied.
 ByteImage masked(const ByteImage& image, const ByteImage& mask) {
   const std::size_t channels = static_cast<std::size_t>(image.channel_count);
   ByteImage result(image.width_px, image.height_px, 4);
   for (std::size_t i = 0; i < image.pixel_count(); ++i) {
     const std::uint8_t* from = &image.values[channels * i];
-    std::copy_n(from, 3, &result.values[4 * i]);
+    for (std::size_t c = 0; c < 3; ++c) result.values[4 * i + c] = from[channels < 3 ? 0 : c];
     result.values[4 * i + 3] = product(channels == 4 ? from[3] : 255, mask.values[i]);
   }
   return result;
@@ -152,13 +161,25 @@ Photo load_photo(const SceneView& view) {
   const ImageInfo& info = stored.info;
   check_shape(view, turned({info.width_px, info.height_px}, info.orientation));
 
+  // An object is blended over black here, and its alpha is kept beside it, to blend it over any background.
+  const bool is_object = view.alpha == AlphaUse::kObject;
+  ByteImage alpha;
+  if (is_object && has_transparency(stored.pixels))
+    alpha = channel_of(stored.pixels, stored.pixels.channel_count - 1);
   stored.pixels = to_weighted_rgb(std::move(stored.pixels), view.alpha);
-  if (!view.mask_path.empty()) stored.pixels = masked(stored.pixels, load_mask_for(view, stored));
-  // Scaling first leaves fewer pixels to turn.
+  if (!view.mask_path.empty()) {
+    const ByteImage mask = load_mask_for(view, stored);
+    stored.pixels = masked(stored.pixels, mask);
+    alpha = masked(alpha, mask);
+  }
   const Extent extent{.width_px = info.width_px, .height_px = info.height_px, .shrunk_by = stored.shrunk_by};
   size = turned(size, info.orientation);
-  ByteImage pixels = area_scaled(std::move(stored.pixels), extent, size.width_px, size.height_px);
-  Photo photo = to_photo(turned_upright(std::move(pixels), info.orientation));
+  const auto finished = [&](ByteImage image) {  // scaling first leaves fewer pixels to turn
+    image = area_scaled(std::move(image), extent, size.width_px, size.height_px);
+    return turned_upright(std::move(image), info.orientation);
+  };
+  Photo photo = to_photo(finished(std::move(stored.pixels)));
+  if (!alpha.values.empty()) photo.alpha = channel_of(finished(std::move(alpha)), 0).values;
   if (view.lens.is_pinhole()) return photo;
   return undistort(photo, resized(view.lens, photo.width_px, photo.height_px), view.camera);
 }

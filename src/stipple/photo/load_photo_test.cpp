@@ -139,6 +139,61 @@ TEST(LoadPhoto, CompositesAlphaOverBackground) {
   EXPECT_EQ(load_photo(view).rgb, (Bytes{224, 224, 224}));
 }
 
+TEST(LoadPhoto, AnObjectKeepsItsAlphaAndItsColoursAreMultipliedByIt) {
+  TestFolder folder;
+  SceneView view = png_view(folder, pixels(3, 1, 4, {10, 20, 30, 0, 40, 50, 60, 128, 70, 80, 90, 255}));
+  view.alpha = AlphaUse::kObject;
+  const Photo photo = load_photo(view);
+  EXPECT_EQ(photo.rgb, (Bytes{0, 0, 0, 20, 25, 30, 70, 80, 90}));
+  EXPECT_EQ(photo.alpha, (Bytes{0, 128, 255}));
+  EXPECT_TRUE(photo.weight.empty());
+  EXPECT_EQ(photo.size_bytes(), 12u);
+  view = png_view(folder, pixels(1, 1, 2, {100, 51}));
+  view.alpha = AlphaUse::kObject;
+  EXPECT_EQ(load_photo(view).rgb, (Bytes{20, 20, 20}));
+  EXPECT_EQ(load_photo(view).alpha, (Bytes{51}));
+}
+
+TEST(LoadPhoto, AnOpaquePhotoOfAnObjectHasNoAlpha) {
+  TestFolder folder;
+  for (const ByteImage& image : {pixels(1, 1, 4, {10, 20, 30, 255}), pixels(1, 1, 3, {10, 20, 30})}) {
+    SceneView view = png_view(folder, image);
+    view.alpha = AlphaUse::kObject;
+    EXPECT_EQ(load_photo(view).rgb, (Bytes{10, 20, 30}));
+    EXPECT_TRUE(load_photo(view).alpha.empty());
+  }
+}
+
+TEST(LoadPhoto, TransparentColoursDoNotBleedIntoAnObject) {
+  TestFolder folder;
+  SceneView view =
+      png_view(folder, pixels(2, 2, 4, {255, 0, 0, 0, 0, 100, 0, 255, 255, 0, 0, 0, 0, 100, 0, 255}));
+  view.camera.width_px = view.camera.height_px = 1;
+  view.alpha = AlphaUse::kObject;
+  EXPECT_EQ(load_photo(view).rgb, (Bytes{0, 50, 0}));
+  EXPECT_EQ(load_photo(view).alpha, (Bytes{128}));
+}
+
+TEST(LoadPhoto, TheMaskOfAnObjectIsItsWeight) {
+  TestFolder folder;
+  SceneView view =
+      png_view(folder, pixels(2, 2, 4, {100, 0, 0, 51, 9, 9, 9, 255, 100, 0, 0, 51, 9, 9, 9, 255}));
+  view.alpha = AlphaUse::kObject;
+  view.mask_path = folder / "mask.png";
+  save_png(pixels(1, 1, 1, {64}), view.mask_path);
+  EXPECT_EQ(load_photo(view).alpha, (Bytes{51, 255, 51, 255}));
+  EXPECT_EQ(load_photo(view).weight, (Bytes{64, 64, 64, 64}));
+  EXPECT_EQ(load_photo(view).rgb[0], 20);
+  view.camera.width_px = view.camera.height_px = 1;
+  EXPECT_EQ(load_photo(view).weight, (Bytes{64}));
+  save_png(pixels(1, 1, 1, {255}), view.mask_path);
+  EXPECT_TRUE(load_photo(view).weight.empty());
+  save_png(pixels(2, 2, 1, {255, 0, 255, 0}), view.mask_path);  // what is hidden bleeds into neither
+  EXPECT_NEAR(load_photo(view).alpha[0], 51, 1);
+  EXPECT_NEAR(load_photo(view).rgb[0], 20, 1);
+  EXPECT_EQ(load_photo(view).weight, (Bytes{128}));
+}
+
 TEST(LoadPhoto, AcceptsMasksOfAnyChannelCountAndSize) {
   TestFolder folder;
   ByteImage photo(4, 4, 3);

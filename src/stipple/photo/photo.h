@@ -12,9 +12,11 @@ struct Photo {
   int width_px = 0, height_px = 0;
   std::vector<std::uint8_t> rgb;     // interleaved, rows top to bottom
   std::vector<std::uint8_t> weight;  // per pixel: 255 counts fully, 0 not at all; empty if all count fully
+  // Of a cut-out object, per pixel; the colours are then multiplied by it. Empty if the photo is opaque.
+  std::vector<std::uint8_t> alpha = {};
 
   std::size_t pixel_count() const { return static_cast<std::size_t>(width_px) * height_px; }
-  std::size_t size_bytes() const { return rgb.size() + weight.size(); }
+  std::size_t size_bytes() const { return rgb.size() + weight.size() + alpha.size(); }
 };
 
 }  // namespace stipple

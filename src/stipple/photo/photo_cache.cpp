@@ -14,7 +14,8 @@ std::size_t photo_bytes(const SceneView& view) {
   const bool may_have_weights =
       !view.mask_path.empty() || view.alpha == AlphaUse::kWeight || !view.lens.is_pinhole();
   const std::size_t pixel_count = static_cast<std::size_t>(view.camera.width_px) * view.camera.height_px;
-  return pixel_count * (may_have_weights ? 4 : 3);
+  const bool may_have_alpha = view.alpha == AlphaUse::kObject;
+  return pixel_count * (std::size_t{3} + may_have_weights + may_have_alpha);
 }
 
 PhotoCache::PhotoCache(const std::vector<SceneView>& views, std::size_t max_bytes, Loader load)

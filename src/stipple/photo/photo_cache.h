@@ -19,7 +19,8 @@
 
 namespace stipple {
 
-// An upper bound for the memory of a view's photo: whether it has weights is known only after decoding.
+// An upper bound for the memory of a view's photo: whether it has weights or alpha is known only after
+// decoding.
 std::size_t photo_bytes(const SceneView& view);
 
 // Decoded photos within a budget of bytes, and a worker thread that decodes ahead. If all photos fit, all are

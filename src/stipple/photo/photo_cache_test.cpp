@@ -74,6 +74,8 @@ TEST(PhotoCache, PhotoBytesIsAnUpperBound) {
   EXPECT_EQ(photo_bytes(view), 12u);
   view.mask_path = "mask.png";
   EXPECT_EQ(photo_bytes(view), 16u);
+  view.alpha = AlphaUse::kObject;
+  EXPECT_EQ(photo_bytes(view), 20u);
 }
 
 TEST(PhotoCache, KeepsEverythingThatFits) {

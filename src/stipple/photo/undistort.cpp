@@ -142,6 +142,7 @@ void sample(const Photo& from, Vec2<double> pixel, Photo& to, std::size_t to_ind
   };
   for (int c = 0; c < 3; ++c) to.rgb[3 * to_index + c] = interpolate(from.rgb, 3, c);
   to.weight[to_index] = from.weight.empty() ? 255 : interpolate(from.weight, 1, 0);
+  if (!from.alpha.empty()) to.alpha[to_index] = interpolate(from.alpha, 1, 0);
 }
 
 }  // namespace
@@ -167,6 +168,7 @@ Photo undistort(const Photo& photo, const Lens& lens, const Camera& camera) {
   Photo result{camera.width_px, camera.height_px, {}, {}};
   result.rgb.resize(3 * result.pixel_count());
   result.weight.resize(result.pixel_count());
+  if (!photo.alpha.empty()) result.alpha.resize(result.pixel_count());
   parallel_for(static_cast<std::size_t>(camera.height_px), [&](std::size_t y) {
     for (int x = 0; x < camera.width_px; ++x) {
       const auto source = projection.project(direction(camera, x, static_cast<int>(y)));

@@ -237,6 +237,20 @@ TEST(Undistort, InterpolatesColoursAndWeights) {
   EXPECT_EQ(result.weight, (std::vector<std::uint8_t>{64, 178, 255, 139}));
 }
 
+TEST(Undistort, InterpolatesTheAlphaOfAnObjectLikeItsColours) {
+  const Lens lens =
+      make_colmap_lens(*find_colmap_lens_model("PINHOLE"), 2, 1, std::vector<double>{10, 10, 1, 0.5});
+  Camera camera = undistorted_camera(lens);
+  camera.center_px.x -= 0.25f;
+  Photo photo = filled_photo(2, 1, 0);
+  photo.rgb = {0, 0, 0, 200, 200, 200};
+  photo.alpha = {0, 200};
+  const Photo result = undistort(photo, lens, camera);
+  EXPECT_EQ(result.alpha, (std::vector<std::uint8_t>{50, 200}));
+  EXPECT_EQ(result.rgb[0], 50);
+  EXPECT_TRUE(undistort(filled_photo(2, 1, 0), lens, camera).alpha.empty());
+}
+
 TEST(Undistort, DoesNotDependOnThreadCount) {
   const Lens lens = distorted_lenses()[2];
   const Camera camera = undistorted_camera(lens);

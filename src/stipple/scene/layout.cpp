@@ -60,6 +60,10 @@ Vec3f focus_of(std::span<const SceneView> views) {
   return {static_cast<float>(x.x), static_cast<float>(x.y), static_cast<float>(x.z)};
 }
 
+float focus_z(const Camera& camera, Vec3f focus, float least) {
+  return std::max(dot(focus - center_of(camera), axis_of(camera)), least);
+}
+
 float scene_extent(const Scene& scene, std::span<const std::size_t> views) {
   Vec3f middle(0, 0, 0);
   for (std::size_t v : views)

@@ -18,6 +18,9 @@ Axes upright_axes(std::span<const SceneView> views);
 // The centre of what the cameras look at: the point with the least squared distance to their optical axes.
 Vec3f focus_of(std::span<const SceneView> views);
 
+// The z, in a camera's frame, of the point on its axis that is nearest to the focus; at least `least`.
+float focus_z(const Camera& camera, Vec3f focus, float least);
+
 // The largest distance of a camera from the first one; 1 if all are in the same place.
 float camera_spread(std::span<const SceneView> views);
 

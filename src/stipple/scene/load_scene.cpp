@@ -6,9 +6,11 @@
 #include <cctype>
 
 #include "stipple/core/error.h"
+#include "stipple/scene/alpha_use.h"
 #include "stipple/scene/random_points.h"
 #include "stipple/scene/scene_source.h"
 #include "stipple/scene/view_builder.h"
+#include "stipple/scene/visual_hull.h"
 
 namespace stipple {
 
@@ -52,6 +54,37 @@ std::vector<std::size_t> select(const std::vector<SceneView>& views, bool is_tes
   return indices;
 }
 
+void apply_alpha(const SceneOptions& options, Scene& scene) {
+  const AlphaDecision decision = decide_alpha(scene.views, options.alpha);
+  scene.alpha = decision.use;
+  scene.alpha_reason = decision.reason;
+  for (SceneView& view : scene.views)
+    view.alpha = decision.use == AlphaUse::kAuto ? AlphaUse::kWeight : decision.use;
+}
+
+// Held-out photos must not be carved from, or their scores would be too good.
+std::vector<SceneView> views_to_carve_from(const Scene& scene) {
+  std::vector<SceneView> views;
+  for (const std::size_t i : scene.train_views()) views.push_back(scene.views[i]);
+  return views;
+}
+
+void make_points(const SceneOptions& options, Scene& scene) {
+  std::string what = "the scene has no points to start from";
+  if (scene.alpha == AlphaUse::kObject) {
+    scene.points = carve_points(views_to_carve_from(scene), options.random_point_count, options.seed);
+    scene.has_carved_points = scene.points.size() > 0;
+    if (scene.has_carved_points) return;
+    what += ", and its photos do not show an object in the same place";
+  }
+  scene.has_random_points = true;
+  scene.points = random_points(scene.views, options.random_point_count, options.seed);
+  scene.problems.push_back(
+      {false, what,
+       fmt::format("{} random points in front of the cameras are used instead, so training takes longer.",
+                   scene.points.size())});
+}
+
 }  // namespace
 
 std::vector<std::size_t> Scene::train_views() const { return select(views, false); }
@@ -71,15 +104,9 @@ Scene load_scene(const fs::path& path, const SceneOptions& options) {
   std::sort(scene.views.begin(), scene.views.end(),
             [](const SceneView& a, const SceneView& b) { return a.name < b.name; });
   split(source, scene);
+  apply_alpha(options, scene);
   scene.points = std::move(source.points);
-  if (scene.points.size() == 0) {
-    scene.has_random_points = true;
-    scene.points = random_points(scene.views, options.random_point_count, options.seed);
-    scene.problems.push_back(
-        {false, "the scene has no points to start from",
-         fmt::format("{} random points in front of the cameras are used instead, so training takes longer.",
-                     scene.points.size())});
-  }
+  if (scene.points.size() == 0) make_points(options, scene);
   return scene;
 }
 

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "stipple/photo/load_photo.h"
+#include "tests/helpers/object_scene.h"
 #include "tests/helpers/test_jpeg.h"
 #include "tests/helpers/test_scene.h"
 
@@ -274,6 +275,52 @@ TEST(LoadScene, AppliesOrRejectsExifOrientation) {
   const Scene scene = load_scene(folder.path());
   EXPECT_EQ(scene.views.back().name, "upright.jpg");
   EXPECT_EQ(load_photo(scene.views.back()).width_px, 32);
+}
+
+TEST(LoadScene, RecognisesObjectsAndCarvesPoints) {
+  TestFolder folder;
+  save_object_scene(folder);
+  SceneOptions options;
+  options.random_point_count = 300;
+  const Scene scene = load_scene(folder.path(), options);
+  EXPECT_EQ(scene.alpha, AlphaUse::kObject);
+  EXPECT_EQ(scene.alpha_reason,
+            "8 of 8 sampled photos are transparent in 25 % of their pixels or more (median 70 %)");
+  EXPECT_EQ(load_photo(scene.views[0]).alpha.size(), 32u * 32);
+  EXPECT_TRUE(scene.has_carved_points);
+  EXPECT_FALSE(scene.has_random_points);
+  EXPECT_TRUE(scene.problems.empty());
+  ASSERT_EQ(scene.points.size(), 300u);
+  for (const Vec3f& p : scene.points.position) EXPECT_LT(dot(p, p), 2);
+}
+
+TEST(LoadScene, DoesNotCarveFromHeldOutPhotos) {
+  TestFolder folder;
+  save_object_scene(folder);
+  const Scene before = load_scene(folder.path(), {.random_point_count = 100});
+  for (const std::size_t i : before.test_views()) save_png(ByteImage(32, 32, 4), before.views[i].image_path);
+  EXPECT_EQ(
+      load_scene(folder.path(), {.alpha = AlphaUse::kObject, .random_point_count = 100}).points.position,
+      before.points.position);
+}
+
+TEST(LoadScene, UsesAlphaAsRequested) {
+  TestFolder folder;
+  save_object_scene(folder);
+  const Scene scene = load_scene(folder.path(), {.alpha = AlphaUse::kBlack});
+  EXPECT_EQ(scene.alpha, AlphaUse::kBlack);
+  EXPECT_EQ(scene.views[3].alpha, AlphaUse::kBlack);
+  EXPECT_EQ(scene.alpha_reason, "as requested");
+  EXPECT_TRUE(scene.has_random_points);
+  EXPECT_FALSE(scene.has_carved_points);
+}
+
+TEST(LoadScene, ObjectsThatCannotBeCarvedGetRandomPoints) {
+  TestFolder folder;
+  save_object_scene(folder, 2);  // too few views
+  EXPECT_EQ(problems_of(folder, {.random_point_count = 100}),
+            "the scene has no points to start from, and its photos do not show an object in the same place\n"
+            "100 random points in front of the cameras are used instead, so training takes longer.\n");
 }
 
 TEST(LoadScene, MakesRandomPointsInViewIfThereAreNone) {

@@ -23,6 +23,8 @@ struct Points {                 // from structure from motion or a scanner
 
 // How a photo's alpha channel is used.
 enum class AlphaUse {
+  kAuto,    // kObject if the photos are cut-outs, otherwise kWeight
+  kObject,  // the photo is a cut-out: what is transparent in it is empty space, whatever the background
   kWeight,  // alpha is the weight of the pixel, as in a mask
   kWhite,   // the photo is composited over white, and every pixel counts
   kBlack,   // the same over black
@@ -32,17 +34,18 @@ struct SceneOptions {
   int max_resolution_px = 1600;       // of the longer side; larger photos are shrunk; 0 means no limit
   int downscale = 1;                  // photos are first shrunk by this factor
   std::filesystem::path images = {};  // folder of the photos, relative to the scene; empty means find it
-  AlphaUse alpha = AlphaUse::kWeight;
+  AlphaUse alpha = AlphaUse::kAuto;
   std::size_t random_point_count = 100'000;  // used when the data has no points
   std::uint64_t seed = 1;                    // of the random points
 };
 
-struct SceneView {                   // a photo with its camera
-  std::string name;                  // as in the data: "left/0001.jpg"
-  std::filesystem::path image_path;  // the file that load_photo() reads
-  std::filesystem::path mask_path;   // empty means no mask
-  AlphaUse alpha = AlphaUse::kWeight;
-  Lens lens;      // of the photo in the file
+struct SceneView {                     // a photo with its camera
+  std::string name;                    // as in the data: "left/0001.jpg"
+  std::filesystem::path image_path;    // the file that load_photo() reads
+  std::filesystem::path mask_path;     // empty means no mask
+  bool has_alpha = false;              // the file has an alpha channel
+  AlphaUse alpha = AlphaUse::kWeight;  // never kAuto
+  Lens lens;                           // of the photo in the file
   Camera camera;  // of the photo that is trained on: undistorted, at the working resolution
   bool is_test = false;
 };
@@ -62,7 +65,12 @@ struct Scene {
   std::string format;            // description for users: "COLMAP model (binary) in sparse/0"
   std::vector<SceneView> views;  // in name order
   Points points;
-  bool has_random_points = false;      // because the data had none
+  bool has_random_points = false;  // because the data had none
+  bool has_carved_points = false;  // likewise, but cut out of space by the alpha of the photos
+  // How alpha is used, as requested or as recognised, and why, as a phrase for users: "as requested". If no
+  // photo has an alpha channel, there is no reason, and kAuto stays.
+  AlphaUse alpha = AlphaUse::kAuto;
+  std::string alpha_reason;
   std::vector<SceneProblem> problems;  // what was left out or assumed
 
   std::vector<std::size_t> train_views() const;  // indices into `views`
@@ -75,10 +83,10 @@ class NotAScene : public Error {
   using Error::Error;
 };
 
-// Reads a COLMAP or transforms.json scene, whichever the folder holds. Photos are not decoded; only their
-// sizes are read. Broken images and points are left out and reported in `problems`. Throws Error if no usable
-// image remains. Unless the data names its test views, every 8th view in name order is one, starting with the
-// first.
+// Reads a COLMAP or transforms.json scene, whichever the folder holds. Of photos only the sizes are read,
+// unless they have an alpha channel whose use must be recognised, or from which points are carved. Broken
+// images and points are left out and reported in `problems`. Throws Error if no usable image remains. Unless
+// the data names its test views, every 8th view in name order is one, starting with the first.
 Scene load_scene(const std::filesystem::path& path, const SceneOptions& options = {});
 
 }  // namespace stipple

@@ -197,7 +197,7 @@ void ViewBuilder::add_view(const SourceImage& image, const fs::path& name, const
   view.name = name.string();
   view.image_path = path;
   view.mask_path = mask_of(image, name);
-  view.alpha = options_.alpha;
+  view.has_alpha = upright.channel_count == 2 || upright.channel_count == 4;
   const double in_file =
       static_cast<double>(std::max(upright.width_px, upright.height_px)) / longer_side(lens);
   view.camera =

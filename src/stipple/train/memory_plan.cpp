@@ -27,7 +27,7 @@ std::size_t state_bytes(std::size_t count, const MemoryNeeds& needs) {
 std::size_t bytes_for(const Backend& backend, std::size_t count, const MemoryNeeds& needs) {
   // Photos that do not stay on the device are there during their step.
   const std::size_t photos =
-      static_cast<std::size_t>(needs.batch) * target_bytes(needs.largest_view_px, true);
+      static_cast<std::size_t>(needs.batch) * target_bytes(needs.largest_view_px, true, true);
   return state_bytes(count, needs) + photos + backend.pass_bytes(count, needs.largest_view_px);
 }
 
@@ -78,7 +78,8 @@ MemoryNeeds memory_needs(const Scene& scene, std::span<const std::size_t> views)
   for (const std::size_t v : views) {
     const SceneView& view = scene.views[v];
     const std::size_t pixels = static_cast<std::size_t>(view.camera.width_px) * view.camera.height_px;
-    needs.photo_bytes += target_bytes(pixels, !view.mask_path.empty() || !view.lens.is_pinhole());
+    needs.photo_bytes += target_bytes(pixels, !view.mask_path.empty() || !view.lens.is_pinhole(),
+                                      view.alpha == AlphaUse::kObject);
     needs.largest_view_px = std::max(needs.largest_view_px, pixels);
   }
   return needs;

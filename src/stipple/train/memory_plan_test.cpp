@@ -76,7 +76,7 @@ TEST(MemoryPlan, PlansTheLargestNumberThatFits) {
     const MemoryPlan plan = plan_for(own, needs);
     const auto bytes = [&](std::size_t n) {
       return n * (3 * 236 + 8 + 192 + 4 + (sums ? 236 + 8 : 0) + 232) +
-             (100 + 7 * static_cast<std::size_t>(batch)) * needs.largest_view_px;
+             (100 + 8 * static_cast<std::size_t>(batch)) * needs.largest_view_px;
     };
     const auto room = static_cast<std::size_t>(0.95 * static_cast<double>(own)) - plan.photo_bytes;
     EXPECT_LE(bytes(plan.max_gaussians), room + 1);
@@ -92,7 +92,7 @@ TEST(MemoryPlan, PlansNothingIfNotEvenAnImageFits) {
 
 TEST(MemoryPlan, NeedsCountOnlyTheTrainingViews) {
   Scene scene;
-  scene.views.resize(3);
+  scene.views.resize(4);
   for (SceneView& view : scene.views) {
     view.camera.width_px = 100;
     view.camera.height_px = 10;
@@ -100,8 +100,9 @@ TEST(MemoryPlan, NeedsCountOnlyTheTrainingViews) {
   }
   scene.views[1].mask_path = "mask.png";  // adds a float per pixel
   scene.views[2].camera.width_px = 5000;
-  const MemoryNeeds needs = memory_needs(scene, std::vector<std::size_t>{0, 1});
-  EXPECT_EQ(needs.photo_bytes, 1000u * 3 + 1000 * 7);
+  scene.views[3].alpha = AlphaUse::kObject;  // adds a byte per pixel
+  const MemoryNeeds needs = memory_needs(scene, std::vector<std::size_t>{0, 1, 3});
+  EXPECT_EQ(needs.photo_bytes, 1000u * 3 + 1000 * 7 + 1000 * 4);
   EXPECT_EQ(needs.largest_view_px, 1000u);
 }
 

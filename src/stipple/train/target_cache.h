@@ -42,6 +42,6 @@ class TargetCache {
 };
 
 // The size of a photo on the device, in bytes.
-std::size_t target_bytes(std::size_t pixel_count, bool has_weights);
+std::size_t target_bytes(std::size_t pixel_count, bool has_weights, bool has_alpha);
 
 }  // namespace stipple

@@ -8,7 +8,8 @@
 namespace stipple {
 namespace {
 
-// Photos of 2 x 2 pixels, filled with the number of their view. Those with an odd number have weights.
+// Photos of 2 x 2 pixels, filled with the number of their view. Those with an odd number have weights, and
+// the last two have alpha.
 class TargetCacheTest : public testing::Test {
  protected:
   static Photo make_photo(const SceneView& view) {
@@ -16,6 +17,7 @@ class TargetCacheTest : public testing::Test {
     Photo photo{.width_px = 2, .height_px = 2, .rgb = {}, .weight = {}};
     photo.rgb.assign(12, number);
     if (number % 2 == 1) photo.weight = {255, 0, 0, 255};
+    if (number >= 2) photo.alpha = {255, 100, 0, 255};
     return photo;
   }
   static std::vector<SceneView> make_views() {
@@ -32,6 +34,7 @@ class TargetCacheTest : public testing::Test {
     EXPECT_EQ(target->pixels.color.download(*backend_), photo.rgb);
     const std::vector<float> weights = {1, 0, 0, 1}, none;
     EXPECT_EQ(target->pixels.weight.download(*backend_), view % 2 == 1 ? weights : none);
+    EXPECT_EQ(target->pixels.alpha.download(*backend_), photo.alpha);
     EXPECT_EQ(target->mean_weight, view % 2 == 1 ? 0.5f : 1.0f);
   }
 
@@ -45,7 +48,8 @@ class TargetCacheTest : public testing::Test {
 };
 
 TEST_F(TargetCacheTest, KeepsWhatFitsAndReloadsTheRest) {
-  TargetCache cache(*backend_, photos_, views_.size(), target_bytes(4, false) + target_bytes(4, true));
+  TargetCache cache(*backend_, photos_, views_.size(),
+                    target_bytes(4, false, false) + target_bytes(4, true, false));
   for (int round = 0; round < 3; ++round)
     for (std::size_t view = 0; view < 4; ++view) expect_right(cache, view);
   EXPECT_TRUE(cache.keeps(0) && cache.keeps(1));
@@ -64,6 +68,16 @@ TEST_F(TargetCacheTest, TargetsInUseAreNotReused) {
   EXPECT_EQ(one->pixels.color.download(*backend_), make_photo(views_[1]).rgb);
   EXPECT_EQ(two->pixels.color.download(*backend_), make_photo(views_[2]).rgb);
   EXPECT_EQ(again->pixels.color.download(*backend_), make_photo(views_[1]).rgb);
+}
+
+TEST_F(TargetCacheTest, AlphaTakesAByteOfTheBudgetPerPixel) {
+  TargetCache cache(*backend_, photos_, views_.size(), target_bytes(4, false, true));
+  EXPECT_EQ(target_bytes(4, false, true), 16u);
+  expect_right(cache, 2);
+  EXPECT_TRUE(cache.keeps(2));
+  TargetCache small(*backend_, photos_, views_.size(), target_bytes(4, false, true) - 1);
+  expect_right(small, 2);
+  EXPECT_FALSE(small.keeps(2));
 }
 
 TEST_F(TargetCacheTest, KeepsNothingWithoutABudget) {
