@@ -41,7 +41,7 @@ void for_each_scene_option(Options& o, F f) {
     "treatment of transparent pixels: empty space around an object (object), pixels to ignore (weight), or "
     "blend the photo over white or black; auto recognises objects");
   f("random_points", "Photos", o.random_point_count,
-    "number of random initial points if the scene has no points");
+    "number of initial points to make if the scene has none: carved from the masks of an object, or random");
 }
 
 template <class F, class Options>
