@@ -10,10 +10,7 @@
 
 #include "stipple/backend/render.h"
 #include "stipple/core/parallel.h"
-#include "stipple/io/image/image_file.h"
 #include "stipple/photo/load_photo.h"
-#include "stipple/scene/formats/save_scene.h"
-#include "stipple/synth/synth.h"
 #include "stipple/train/memory_plan.h"
 #include "stipple/train/schedule.h"
 #include "stipple/train/trainer.h"
@@ -21,7 +18,7 @@
 #include "tests/helpers/faulty_backend.h"
 #include "tests/helpers/limited_backend.h"
 #include "tests/helpers/object_scene.h"
-#include "tests/helpers/test_folder.h"
+#include "tests/helpers/synth_scene.h"
 
 namespace stipple {
 namespace {
@@ -31,29 +28,7 @@ constexpr SynthOptions kSmall{.view_count = 10, .width_px = 64, .height_px = 48,
 // The built-in scene, written to a folder once and loaded from it.
 const Scene& small_scene() {
   static const TestFolder folder;
-  static const Scene scene = [] {
-    std::filesystem::create_directories(folder / "images");
-    std::filesystem::create_directories(folder / "sparse/0");
-    std::vector<PosedImage> images;
-    for (const SynthView& view : synth_cameras(kSmall)) {
-      const Photo photo = synth_render(view.camera, kSmall.seed).photo;
-      ByteImage image(photo.width_px, photo.height_px, 3);
-      image.values = photo.rgb;
-      save_png(image, folder / "images" / view.name);
-      Lens lens;
-      lens.model = "PINHOLE";
-      lens.focal_px = {view.camera.focal_px.x, view.camera.focal_px.y};
-      lens.center_px = {view.camera.center_px.x, view.camera.center_px.y};
-      lens.width_px = 64;
-      lens.height_px = 48;
-      images.push_back({view.name, lens, view.camera.camera_from_world});
-    }
-    Points points = synth_points(kSmall);
-    points.position.resize(1500);  // enough for such small photos
-    points.color.resize(1500);
-    save_colmap(images, points, ColmapFormat::kBinary, folder / "sparse/0");
-    return load_scene(folder.path());
-  }();
+  static const Scene scene = make_synth_scene(folder, kSmall, 1500);  // enough points for such small photos
   return scene;
 }
 

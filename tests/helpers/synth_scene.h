@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The built-in scene with small photos, for tests that train.
+#include "stipple/io/image/image_file.h"
+#include "stipple/scene/formats/save_scene.h"
+#include "stipple/synth/synth.h"
+#include "tests/helpers/test_folder.h"
+
+namespace stipple {
+
+// Writes the scene, with the first `point_count` of its points, to the folder and loads it from there.
+inline Scene make_synth_scene(const TestFolder& folder, const SynthOptions& options,
+                              std::size_t point_count) {
+  std::filesystem::create_directories(folder / "images");
+  std::filesystem::create_directories(folder / "sparse/0");
+  std::vector<PosedImage> images;
+  for (const SynthView& view : synth_cameras(options)) {
+    const Photo photo = synth_render(view.camera, options.seed).photo;
+    ByteImage image(photo.width_px, photo.height_px, 3);
+    image.values = photo.rgb;
+    save_png(image, folder / "images" / view.name);
+    Lens lens;
+    lens.model = "PINHOLE";
+    lens.focal_px = {view.camera.focal_px.x, view.camera.focal_px.y};
+    lens.center_px = {view.camera.center_px.x, view.camera.center_px.y};
+    lens.width_px = options.width_px;
+    lens.height_px = options.height_px;
+    images.push_back({view.name, lens, view.camera.camera_from_world});
+  }
+  Points points = synth_points(options);
+  points.position.resize(point_count);
+  points.color.resize(point_count);
+  save_colmap(images, points, ColmapFormat::kBinary, folder / "sparse/0");
+  return load_scene(folder.path());
+}
+
+}  // namespace stipple
