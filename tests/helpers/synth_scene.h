@@ -15,17 +15,18 @@ inline Scene make_synth_scene(const TestFolder& folder, const SynthOptions& opti
   std::filesystem::create_directories(folder / "sparse/0");
   std::vector<PosedImage> images;
   for (const SynthView& view : synth_cameras(options)) {
-    const Photo photo = synth_render(view.camera, options.seed).photo;
+    const Photo photo = synth_render(view, options).photo;
     ByteImage image(photo.width_px, photo.height_px, 3);
     image.values = photo.rgb;
     save_png(image, folder / "images" / view.name);
     Lens lens;
     lens.model = "PINHOLE";
-    lens.focal_px = {view.camera.focal_px.x, view.camera.focal_px.y};
-    lens.center_px = {view.camera.center_px.x, view.camera.center_px.y};
+    const Camera& camera = view.written_camera;
+    lens.focal_px = {camera.focal_px.x, camera.focal_px.y};
+    lens.center_px = {camera.center_px.x, camera.center_px.y};
     lens.width_px = options.width_px;
     lens.height_px = options.height_px;
-    images.push_back({view.name, lens, view.camera.camera_from_world});
+    images.push_back({view.name, lens, camera.camera_from_world});
   }
   Points points = synth_points(options);
   points.position.resize(point_count);

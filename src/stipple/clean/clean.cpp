@@ -5,7 +5,7 @@
 #include <cassert>
 #include <limits>
 
-#include "stipple/core/evenly.h"
+#include "stipple/core/spread.h"
 #include "stipple/evaluate/evaluate.h"
 
 namespace stipple {
@@ -27,7 +27,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::vector<std::size_t> spread(std::span<const std::size_t> views, std::size_t most) {
   std::vector<std::size_t> chosen;
-  for (const std::size_t i : evenly(views.size(), most)) chosen.push_back(views[i]);
+  for (const std::size_t i : spread(views.size(), most)) chosen.push_back(views[i]);
   return chosen;
 }
 

@@ -4,28 +4,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "stipple/core/quantile.h"
+#include "stipple/scene/near_points.h"
 
 namespace stipple {
 
 namespace {
 
-constexpr float kPointShare = 0.02f;  // of a camera's points that may be wrong
-constexpr std::size_t kFewestPoints = 20;
 constexpr float kGaussianShare = 0.25f;  // of the picture that floaters may cover
-
-std::vector<float> point_depths(const Points& points, const Camera& camera) {
-  std::vector<float> depths;
-  for (const Vec3f& point : points.position) {
-    const Vec3f p = camera.camera_from_world.rotation * point + camera.camera_from_world.translation;
-    const float x = camera.focal_px.x * p.x + camera.center_px.x * p.z,  // in pixels, times the depth
-        y = camera.focal_px.y * p.y + camera.center_px.y * p.z;
-    if (0 < p.z && 0 <= x && x < static_cast<float>(camera.width_px) * p.z && 0 <= y &&
-        y < static_cast<float>(camera.height_px) * p.z)
-      depths.push_back(p.z);
-  }
-  return depths;
-}
 
 // The depth in front of which this share of the picture lies.
 float gaussian_depth(std::span<const ProjectedSplat> splats, std::span<const float> area_px, float share) {
@@ -49,8 +34,7 @@ float gaussian_depth(std::span<const ProjectedSplat> splats, std::span<const flo
 float near_depth(const Scene& scene, const Camera& camera, std::span<const ProjectedSplat> splats,
                  std::span<const float> area_px) {
   if (!scene.has_random_points)
-    if (std::vector<float> depths = point_depths(scene.points, camera); depths.size() >= kFewestPoints)
-      return quantile_of(std::move(depths), kPointShare);
+    if (const std::optional<float> depth = near_points(scene.points, camera)) return *depth;
   return gaussian_depth(splats, area_px, kGaussianShare);
 }
 

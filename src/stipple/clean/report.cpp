@@ -9,7 +9,7 @@
 
 #include "stipple/backend/render.h"
 #include "stipple/camera/pose.h"
-#include "stipple/core/evenly.h"
+#include "stipple/core/spread.h"
 #include "stipple/draw/canvas.h"
 #include "stipple/draw/font.h"
 
@@ -111,7 +111,7 @@ Image clean_report(Backend& backend, const Gaussians& gaussians, const CleanResu
   classes.color.upload(backend, class_colors(gaussians, result.found));
   std::vector<std::array<Image, 3>> rows;
   int column_px = legend_width_px(result), height_px = 2 * kMarginPx + 3 * kLinePx;
-  for (const std::size_t i : evenly(cameras.size(), kMaxRows)) {
+  for (const std::size_t i : spread(cameras.size(), kMaxRows)) {
     const View view{cameras[i], options};
     rows.push_back({picture_of(backend, model, {}, view), picture_of(backend, model, classes, view),
                     picture_of(backend, cleaned, {}, view)});

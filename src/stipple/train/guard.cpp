@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stipple/core/spread.h"
+
 namespace stipple {
 
 namespace {
@@ -64,7 +66,7 @@ std::vector<std::size_t> choose_watched(std::span<const std::size_t> training_vi
   std::vector<std::size_t> watched;
   if (n < kLeastViews) return watched;
   const std::size_t count = std::clamp(n / kViewsPerWatched, kLeastWatched, kMostWatched);
-  for (std::size_t k = 0; k < count; ++k) watched.push_back(training_views[(2 * k + 1) * n / (2 * count)]);
+  for (const std::size_t i : spread(n, count)) watched.push_back(training_views[i]);
   return watched;
 }
 

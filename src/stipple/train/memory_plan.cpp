@@ -14,14 +14,16 @@ constexpr double kSpareShare = 0.05;   // for the gaps between an allocator's bl
 constexpr std::size_t kPhotoPart = 4;  // photos get at most 1 / kPhotoPart
 
 // The training state at its peak, which is during a refinement: there is a second copy of the largest array,
-// and the rows to gather. A batch of several views also needs a gradient sum.
+// and the rows to gather. The guard keeps a copy of the model. A batch of several views also needs a gradient
+// sum.
 std::size_t state_bytes(std::size_t count, const MemoryNeeds& needs) {
   DeviceGaussians g;
   g.sh_degree = needs.sh_degree;
   const std::size_t refining =
       static_cast<std::size_t>(g.sh_count()) * g.sh.kElementBytes + sizeof(std::uint32_t);
   const std::size_t sum = needs.batch > 1 ? parameter_bytes(needs.sh_degree) + sizeof(Vec2f) : 0;
-  return train_state_bytes(count, needs.sh_degree) + count * (refining + sum);
+  const std::size_t best = parameter_bytes(needs.sh_degree);
+  return train_state_bytes(count, needs.sh_degree) + count * (refining + best + sum);
 }
 
 std::size_t bytes_for(const Backend& backend, std::size_t count, const MemoryNeeds& needs) {

@@ -15,6 +15,7 @@ class Schedule {
   int sh_degree_at(int step) const;
   bool refines_at(int step) const;
   bool sorts_at(int step) const;  // the first refinement and every tenth after it
+  bool trims_at(int step) const { return sorts_at(step); }
   bool resets_opacity_at(int step) const;
   bool prunes_large_at(int step) const;
   float grow_gradient(int step) const;  // mcmc's threshold

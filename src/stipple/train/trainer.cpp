@@ -88,6 +88,7 @@ Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& op
       views_(without(all_views_, watched_)),
       extent_(scene_extent(scene, all_views_)),
       schedule_(options_, extent_),
+      trimmer_(scene, all_views_),
       photos_(scene.views, options.max_photo_bytes),
       memory_(plan_memory_for(backend, scene, all_views_, options)),
       targets_(backend, photos_, scene.views.size(), memory_.photo_bytes),
@@ -130,14 +131,15 @@ StepReport Trainer::Impl::step(const AfterUpdate& after_update) {
   return report_;
 }
 
-// If the device runs out of memory, releases the photos that are cached there and tries again.
+// If the device runs out of memory, releases the photos that are cached there, then the guard's copy of the
+// model, and tries again.
 template <class F>
 void Trainer::Impl::retry_without_cached_photos(F work) {
   for (;;) {
     try {
       return work();
     } catch (const OutOfMemory&) {
-      if (!targets_.release()) throw;
+      if (!targets_.release() && !release_best()) throw;
     }
   }
 }
@@ -256,7 +258,8 @@ void Trainer::Impl::finish_step() {
 }
 
 void Trainer::Impl::refine() {
-  const DensityInput input = download_density_input(backend_, device_);
+  DensityInput input = download_density_input(backend_, device_);
+  if (schedule_.trims_at(state_.step)) trimmer_.trim(input);
   Random random(stream_seed(options_.seed, Stream::kDensity), state_.density_counter);
   const bool may_grow = guard_.state().may_grow;
   DensityPlan plan =

@@ -84,6 +84,13 @@ void Trainer::Impl::keep_model() {
   }
 }
 
+bool Trainer::Impl::release_best() {
+  const bool had_one = best_.size() > 0;
+  best_ = {};
+  guard_.forget_best();
+  return had_one;
+}
+
 // The optimiser starts afresh: its moments are those of the model that is given up. Memory is released before
 // it is needed.
 void Trainer::Impl::go_back() {

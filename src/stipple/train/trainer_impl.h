@@ -9,6 +9,7 @@
 #include "stipple/core/fair_mutex.h"
 #include "stipple/evaluate/evaluate.h"
 #include "stipple/photo/photo_cache.h"
+#include "stipple/train/density/trim.h"
 #include "stipple/train/guard.h"
 #include "stipple/train/memory_plan.h"
 #include "stipple/train/schedule.h"
@@ -87,6 +88,7 @@ class Trainer::Impl {
   void act_on(Verdict verdict, const ModelScore& score);
   bool recover_from_collapse();  // false if no model has been kept
   void keep_model();
+  bool release_best();  // false if there was none
   void go_back();
   void give_views_back();
   void end_early();
@@ -103,6 +105,7 @@ class Trainer::Impl {
   std::vector<std::size_t> views_;      // those that are trained on now
   float extent_;
   Schedule schedule_;
+  Trimmer trimmer_;
   PhotoCache photos_;
   MemoryPlan memory_;  // empty for a device that works in host memory
   bool is_limited_by_memory_ = false;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/scene/near_points.h"
+
+#include "stipple/camera/pose.h"
+#include "stipple/core/quantile.h"
+
+namespace stipple {
+
+namespace {
+
+constexpr float kWrongShare = 0.02f;  // of a camera's points
+constexpr std::size_t kFewestPoints = 20;
+
+}  // namespace
+
+std::optional<float> near_points(const Points& points, const Camera& camera) {
+  std::vector<float> depths;
+  for (const Vec3f& point : points.position)
+    if (const std::optional<Vec3f> seen = project_point(camera, point)) depths.push_back(seen->z);
+  if (depths.size() < kFewestPoints) return {};
+  return quantile_of(std::move(depths), kWrongShare);
+}
+
+}  // namespace stipple

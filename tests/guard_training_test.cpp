@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training on photos that contradict each other: it never ends with a model that is worse than an earlier
+// one, and what the guard does resumes exactly.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "stipple/train/guard.h"
+#include "stipple/train/trainer.h"
+#include "tests/helpers/backend_run.h"
+#include "tests/helpers/synth_scene.h"
+
+namespace stipple {
+namespace {
+
+constexpr SynthOptions kContradictory{.view_count = 30,
+                                      .width_px = 48,
+                                      .height_px = 36,
+                                      .pose_noise_degrees = 3,
+                                      .exposure_stops = 0.6f,
+                                      .passer_by_count = 15};
+
+const Scene& contradictory_scene() {
+  static const TestFolder folder;
+  static const Scene scene = make_synth_scene(folder, kContradictory, 800);
+  return scene;
+}
+
+TrainOptions options_for(int steps) {
+  TrainOptions o;
+  o.steps = steps;
+  o.hold_out = true;
+  o.grow_gradient = 2e-4f;  // more growth than is good for these photos
+  return o;
+}
+
+struct Run {
+  double best = 0, last = 0;  // PSNR of the held-out views
+  int step_count = 0;
+  std::vector<GuardEvent> events;
+};
+
+Run train_and_evaluate(const TrainOptions& o) {
+  auto backend = make_backend("cpu");
+  Trainer trainer(*backend, contradictory_scene(), o);
+  Run run;
+  while (!trainer.done()) {
+    const StepReport r = trainer.step();
+    if (r.guard) run.events.push_back(*r.guard);
+    if (r.step % 100 == 0)
+      run.best = std::max(run.best, trainer.evaluate(contradictory_scene().test_views()).psnr);
+  }
+  run.last = trainer.evaluate(contradictory_scene().test_views()).psnr;
+  run.step_count = trainer.steps_done();
+  return run;
+}
+
+TEST(GuardTraining, DoesNotEndBelowAnEarlierModel) {
+  const Run guarded = train_and_evaluate(options_for(1500));
+  EXPECT_GT(guarded.last, guarded.best - 0.2);
+  EXPECT_FALSE(guarded.events.empty());
+  TrainOptions off = options_for(1500);
+  off.guard = GuardUse::kOff;
+  const Run unguarded = train_and_evaluate(off);
+  EXPECT_LT(unguarded.last, unguarded.best - 0.2) << "the photos do not contradict each other enough";
+  EXPECT_TRUE(unguarded.events.empty());
+  EXPECT_GT(guarded.last, unguarded.last);
+}
+
+TEST(GuardTraining, ResumesToTheSameBitsBeforeAndAfterGoingBack) {
+  auto backend = make_backend("cpu");
+  const TrainOptions o = options_for(900);
+  TestFolder folder;
+  std::vector<int> saved;
+  Trainer whole(*backend, contradictory_scene(), o);
+  bool has_gone_back = false;
+  while (!whole.done()) {
+    const StepReport r = whole.step();
+    has_gone_back = has_gone_back || r.guard;
+    if (r.step == 130 || (has_gone_back && saved.size() == 1) || r.step == 800) {
+      saved.push_back(r.step);
+      whole.save(folder / std::to_string(r.step));
+    }
+  }
+  EXPECT_TRUE(has_gone_back);
+  EXPECT_GE(saved.size(), 2u);
+  for (const int step : saved) {
+    Trainer resumed(*backend, contradictory_scene(), o);
+    resumed.restore(folder / std::to_string(step));
+    while (!resumed.done()) resumed.step();
+    EXPECT_EQ(resumed.steps_done(), whole.steps_done());
+    EXPECT_TRUE(same_bits(resumed.gaussians(), whole.gaussians())) << step;
+  }
+}
+
+TEST(GuardTraining, TheWatchedViewsAreNoTestViewsAndAreGivenBack) {
+  auto backend = make_backend("cpu");
+  const Scene& scene = contradictory_scene();
+  Trainer trainer(*backend, scene, options_for(300));
+  const std::vector<std::size_t> watched(trainer.watched_views().begin(), trainer.watched_views().end());
+  EXPECT_EQ(watched, choose_watched(scene.train_views()));
+  EXPECT_FALSE(watched.empty());
+  while (trainer.steps_done() < 239) trainer.step();
+  EXPECT_FALSE(trainer.watched_views().empty());
+  trainer.step();
+  EXPECT_TRUE(trainer.watched_views().empty());
+}
+
+// A learning rate that no model survives: the run goes back to the last good model and ends near it.
+TEST(GuardTraining, RecoversAModelThatCollapses) {
+  auto backend = make_backend("cpu");
+  TrainOptions o = options_for(1200);
+  o.logit_opacity_rate = 3;
+  o.log_scale_rate = 1;
+  for (const GuardUse guard :
+       {GuardUse::kAuto, GuardUse::kOff}) {  // a collapse is noticed without views, too
+    o.guard = guard;
+    Trainer trainer(*backend, contradictory_scene(), o);
+    int recoveries = 0;
+    while (!trainer.done()) {
+      const StepReport r = trainer.step();
+      recoveries += r.guard && r.guard->kind == GuardEvent::Kind::kRecovered;
+    }
+    EXPECT_GT(recoveries, 0);
+  }
+}
+
+// In training, no colour channel is trapped below the clamp: those whose photos are brighter come back.
+TEST(GuardTraining, NoColourChannelIsTrappedAtTheClamp) {
+  auto backend = make_backend("cpu");
+  TrainOptions o = options_for(200);
+  o.refine_until = 0;  // the same Gaussians throughout
+  Scene scene = contradictory_scene();
+  for (auto& color : scene.points.color) color = {0, 0, 0};
+  scene.points.color[0] = {1, 1, 1};
+  Trainer trainer(*backend, scene, o);
+  while (!trainer.done()) trainer.step();
+  const Gaussians g = trainer.gaussians();
+  std::size_t positive = 0;
+  for (std::size_t i = 0; i < g.size(); ++i)
+    positive += g.sh[i * static_cast<std::size_t>(g.sh_count())].x * Math<float>::sh_0 + 0.5f > 0;
+  EXPECT_GT(positive, g.size() * 9 / 10);
+}
+
+}  // namespace
+}  // namespace stipple
