@@ -12,6 +12,7 @@ void add_render(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_info(CLI::App& app);
+void add_clean(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_train(CLI::App& app);

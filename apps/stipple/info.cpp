@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "apps/stipple/commands.h"
+#include "stipple/clean/clean.h"
 #include "stipple/io/ply/ply.h"
 #include "stipple/math/math.h"
 
@@ -24,6 +26,8 @@ struct ModelInfo {
   std::vector<float> opacity, scale;  // at kPercentiles; empty if there are no values
   std::size_t non_finite = 0;         // number of Gaussians with a NaN or infinite value
   std::vector<std::string> non_finite_fields;
+  // What stipple clean would remove without a scene, apart from the non-finite ones, indexed by Defect.
+  std::array<CleanedClass, kDefectNames.size()> defects;
 };
 
 std::vector<float> percentiles(std::vector<float> values) {
@@ -77,8 +81,13 @@ ModelInfo inspect(const Gaussians& g) {
   }
   info.opacity = percentiles(std::move(opacities));
   info.scale = percentiles(std::move(scales));
+  info.defects = clean(g).classes;
   return info;
 }
+
+// The kinds of defects that can be told from the shape of a Gaussian.
+constexpr Defect kShapeDefects[] = {Defect::kFarOutside, Defect::kOversized, Defect::kSpike,
+                                    Defect::kFloater};
 
 nlohmann::ordered_json to_json(const std::vector<float>& values) {
   auto json = nlohmann::ordered_json::object();
@@ -95,6 +104,12 @@ void print_json(const ModelInfo& info) {
       {"opacity", to_json(info.opacity)},
       {"scale", to_json(info.scale)},
       {"non_finite", {{"gaussians", info.non_finite}, {"fields", info.non_finite_fields}}}};
+  for (const Defect defect : kShapeDefects) {
+    const auto k = static_cast<std::size_t>(defect);
+    std::string name = kDefectNames[k];
+    std::replace(name.begin(), name.end(), ' ', '_');
+    json["defects"][name] = info.defects[k].found;
+  }
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -122,6 +137,12 @@ void print_text(const std::string& path, const ModelInfo& info) {
     for (const std::string& field : info.non_finite_fields) fmt::print(" {}", field);
     fmt::print("\n");
   }
+  fmt::print("defects    ");
+  for (const Defect defect : kShapeDefects) {
+    const auto k = static_cast<std::size_t>(defect);
+    fmt::print("{} {} {}", defect == kShapeDefects[0] ? "" : ",", info.defects[k].found, kDefectNames[k]);
+  }
+  fmt::print("\n");
 }
 
 }  // namespace
@@ -133,7 +154,7 @@ void add_info(CLI::App& app) {
   };
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "info", "Describe a model: number of Gaussians, bounds, opacities, scales, non-finite values");
+      "info", "Describe a model: number of Gaussians, bounds, opacities, scales, non-finite values, defects");
   command->add_option("model", o->model, "model (.ply)")->required();
   command->add_flag("--json", o->json, "print the description as JSON");
   command->callback([o] {

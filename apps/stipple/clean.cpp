@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// stipple clean: removes the Gaussians that spoil a model.
+#include "stipple/clean/clean.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "apps/stipple/commands.h"
+#include "apps/stipple/files/has_extension.h"
+#include "apps/stipple/options/backend_choice.h"
+#include "apps/stipple/render_path.h"
+#include "apps/stipple/run/run_folder.h"
+#include "apps/stipple/terminal/interrupt.h"
+#include "apps/stipple/terminal/progress.h"
+#include "apps/stipple/terminal/table.h"
+#include "stipple/clean/report.h"
+#include "stipple/core/error.h"
+#include "stipple/io/image/image_file.h"
+#include "stipple/io/output_file.h"
+#include "stipple/io/ply/ply.h"
+
+namespace stipple {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kPhotoBytes = std::size_t{1} << 30;  // limit for decoded photos
+
+struct CleanArguments {
+  std::string model, output, scene, report;
+  double max_loss_db = 0.1;
+  BackendChoice backend;
+};
+
+struct CleanSubject {
+  fs::path model;
+  std::optional<RunRecord> record;  // with the scene; none means to judge by shape alone
+};
+
+CleanSubject subject_of(const CleanArguments& a) {
+  CleanSubject subject{model_file(a.model), {}};
+  if (fs::is_directory(a.model)) {
+    subject.record = load_run_record(a.model);
+  } else if (!a.scene.empty()) {
+    subject.record.emplace();
+  }
+  if (!a.scene.empty()) subject.record->scene = a.scene;
+  if (subject.record && !fs::exists(subject.record->scene))
+    throw Error(fmt::format("{}: there is no scene at {}; name its folder with --scene", a.model,
+                            subject.record->scene.string()));
+  return subject;
+}
+
+// Called before the work, so that a mistake is reported at once.
+void check_outputs(const CleanArguments& a) {
+  if (!has_extension(a.output, {".ply"}))
+    throw Error(fmt::format("{}: the name of the cleaned model must end in .ply", a.output));
+  if (!a.report.empty() && !has_extension(a.report, {".png"}))
+    throw Error(fmt::format("{}: the name of the report must end in .png", a.report));
+  OutputFile::check(a.output);
+  if (!a.report.empty()) OutputFile::check(a.report);
+}
+
+// The views that the model was trained on, as far as that is known.
+std::vector<std::size_t> trained_views(const Scene& scene, const RunRecord& record, bool is_run) {
+  std::vector<std::size_t> views = scene.train_views();
+  if (is_run && !record.held_out_tests) {
+    const std::vector<std::size_t> tests = scene.test_views();
+    views.insert(views.end(), tests.begin(), tests.end());
+    std::sort(views.begin(), views.end());
+  }
+  if (views.empty())
+    throw Error(fmt::format("{}: the scene has no training views to judge by", scene.path.string()));
+  return views;
+}
+
+void stop_if_interrupted() {
+  if (interrupted()) throw Error("interrupted; nothing was written");
+}
+
+void print_classes(const CleanResult& result) {
+  const bool has_photos = result.photo_count > 0;
+  std::vector<std::vector<std::string>> rows = {{"class", "found", "removed"}};
+  if (has_photos) rows[0].push_back("PSNR lost");
+  for (std::size_t k = 1; k < result.classes.size(); ++k) {
+    const CleanedClass& c = result.classes[k];
+    rows.push_back({kDefectNames[k], fmt::format("{}", c.found), fmt::format("{}", c.removed)});
+    if (has_photos) rows.back().push_back(c.removed > 0 ? fmt::format("{:.3f} dB", c.loss_db) : "-");
+  }
+  print_table(rows);
+}
+
+std::size_t found_count(const CleanResult& result) {
+  std::size_t count = 0;
+  for (const CleanedClass& c : result.classes) count += c.found;
+  return count;
+}
+
+void print_result(const CleanArguments& a, std::size_t count, const CleanResult& result) {
+  print_classes(result);
+  const std::size_t removed = count - result.kept.size(), kept = found_count(result) - removed;
+  if (result.photo_count > 0) {
+    fmt::print("PSNR on {} training photos: {:.2f} dB before, {:.2f} dB after\n", result.photo_count,
+               result.psnr_before, result.psnr_after);
+    if (kept > 0)
+      fmt::print(
+          "kept {} of those found, because without them the photos would lose another {:.2f} dB; raise "
+          "--max-loss to remove more\n",
+          kept, result.psnr_after - result.psnr_without_all);
+  } else {
+    fmt::print(
+        "judged by shape alone; with --scene, the photos also show floaters and unsupported Gaussians\n");
+  }
+  fmt::print("{}: {} Gaussians, {} of {} removed\n", a.output, result.kept.size(), removed, count);
+}
+
+CleanResult clean_with_photos(const CleanArguments& a, const RunRecord& record, const Scene& scene,
+                              const Gaussians& gaussians, Backend& backend) {
+  const std::vector<std::size_t> views = trained_views(scene, record, fs::is_directory(a.model));
+  PhotoCache photos(scene.views, kPhotoBytes);
+  std::optional<Progress> progress;
+  return clean(backend, gaussians,
+               {.scene = scene,
+                .views = views,
+                .photos = photos,
+                .render = record.render,
+                .max_loss_db = a.max_loss_db,
+                .progress = [&](std::size_t done, std::size_t total) {
+                  stop_if_interrupted();
+                  if (done < total) {
+                    if (!progress) progress.emplace(static_cast<int>(total));
+                    progress->update(static_cast<int>(done), "views");
+                  } else if (progress) {  // what follows takes little time
+                    progress->finish(static_cast<int>(total), "views");
+                    progress.reset();
+                  }
+                }});
+}
+
+void save_report(const CleanArguments& a, const CleanSubject& subject, const Scene& scene,
+                 const Gaussians& gaussians, const CleanResult& result, Backend& backend) {
+  std::vector<Camera> cameras;
+  for (const SceneView& view : scene.views) cameras.push_back(view.camera);
+  if (cameras.empty()) cameras = cameras_around(gaussians);
+  const RenderOptions options = subject.record ? subject.record->render : RenderOptions();
+  save_png(clean_report(backend, gaussians, result, cameras, options), a.report);
+}
+
+void run_clean(const CleanArguments& a) {
+  const CleanSubject subject = subject_of(a);
+  check_outputs(a);
+  catch_interrupts();
+  const Gaussians gaussians = load_ply(subject.model);
+  const Scene scene =
+      subject.record ? load_scene(subject.record->scene, subject.record->scene_options) : Scene();
+  const bool needs_backend = subject.record || !a.report.empty();
+  const std::unique_ptr<Backend> backend = needs_backend ? a.backend.make() : nullptr;
+  const CleanResult result =
+      subject.record ? clean_with_photos(a, *subject.record, scene, gaussians, *backend) : clean(gaussians);
+  if (!a.report.empty()) save_report(a, subject, scene, gaussians, result, *backend);
+  stop_if_interrupted();
+  save_ply(select(gaussians, result.kept), a.output);
+  print_result(a, gaussians.size(), result);
+}
+
+}  // namespace
+
+void add_clean(CLI::App& app) {
+  auto a = std::make_shared<CleanArguments>();
+  CLI::App* command =
+      app.add_subcommand("clean", "Remove floaters, spikes and other Gaussians that spoil a model");
+  command->add_option("model", a->model, "model (.ply), or folder of a run")->required();
+  command->add_option("-o,--output", a->output, ".ply file for the cleaned model")->required();
+  command->add_option(
+      "--scene", a->scene,
+      "folder of the scene, whose photos show what can be removed; by default, the scene of the run; "
+      "for a .ply without it, only what is certain from its shape is removed");
+  command->add_option("--report", a->report,
+                      ".png file with views of the model before and after, and with each class in a colour");
+  command
+      ->add_option("--max-loss", a->max_loss_db,
+                   "PSNR in dB that the training photos may lose; what they need more than that is kept")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add_backend_options(*command, a->backend);
+  command->callback([a] { run_clean(*a); });
+}
+
+}  // namespace stipple
