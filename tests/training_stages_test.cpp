@@ -153,7 +153,8 @@ TEST_P(TrainingStagesTest, ClampedColorsGetTheGradientThatLiftsThem) {
     const std::vector<Vec3f> sh = sum.gaussians.sh.download(*run.backend);
     for (std::size_t i = 0; i < g.size(); i += 2)
       for (int c = 0; c < 3; ++c) {
-        const float d = dL[i].channels[c];
+        const Vec4f channels = dL[i].channels;
+        const float d = c == 0 ? channels.x : c == 1 ? channels.y : channels.z;
         const float passed = c == 1 ? d : lifts ? std::min(d, 0.0f) : 0.0f;
         EXPECT_NEAR(sh[i][c], passed * Math<float>::sh_0, 1e-6f * (1 + std::abs(d))) << i << ' ' << c;
         lifted_count += lifts && c != 1 && d < 0;

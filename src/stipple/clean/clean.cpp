@@ -25,12 +25,6 @@ constexpr double kHarmfulShare = 0.01;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-std::vector<std::size_t> spread(std::span<const std::size_t> views, std::size_t most) {
-  std::vector<std::size_t> chosen;
-  for (const std::size_t i : spread(views.size(), most)) chosen.push_back(views[i]);
-  return chosen;
-}
-
 // A Gaussian with a defect; `need` is that of its Evidence.
 struct Candidate {
   std::uint32_t gaussian;

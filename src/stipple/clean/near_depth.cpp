@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "stipple/scene/near_points.h"
+#include "stipple/scene/depth_range.h"
 
 namespace stipple {
 
@@ -34,7 +34,7 @@ float gaussian_depth(std::span<const ProjectedSplat> splats, std::span<const flo
 float near_depth(const Scene& scene, const Camera& camera, std::span<const ProjectedSplat> splats,
                  std::span<const float> area_px) {
   if (!scene.has_random_points)
-    if (const std::optional<float> depth = near_points(scene.points, camera)) return *depth;
+    if (const std::optional<DepthRange> range = depth_range(scene.points, camera)) return range->near;
   return gaussian_depth(splats, area_px, kGaussianShare);
 }
 

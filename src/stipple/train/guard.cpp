@@ -63,11 +63,8 @@ Verdict Guard::judge(const ModelScore& score) {
 
 std::vector<std::size_t> choose_watched(std::span<const std::size_t> training_views) {
   const std::size_t n = training_views.size();
-  std::vector<std::size_t> watched;
-  if (n < kLeastViews) return watched;
-  const std::size_t count = std::clamp(n / kViewsPerWatched, kLeastWatched, kMostWatched);
-  for (const std::size_t i : spread(n, count)) watched.push_back(training_views[i]);
-  return watched;
+  if (n < kLeastViews) return {};
+  return spread(training_views, std::clamp(n / kViewsPerWatched, kLeastWatched, kMostWatched));
 }
 
 }  // namespace stipple

@@ -7,13 +7,14 @@
 
 #include "stipple/camera/pose.h"
 #include "stipple/core/parallel.h"
-#include "stipple/scene/near_points.h"
+#include "stipple/scene/depth_range.h"
 
 namespace stipple {
 
 namespace {
 
 constexpr float kNearShare = 0.5f;     // of the depth at which a camera's points begin
+constexpr float kFarShare = 1.2f;      // of the depth at which they end
 constexpr int kConfirmingViews = 2;    // a Gaussian that as many other views could confirm is no stray
 constexpr float kLargestShare = 0.5f;  // of the longer side of a picture, for a standard deviation
 constexpr float kFaintLogit = -20;
@@ -26,8 +27,9 @@ Trimmer::Trimmer(const Scene& scene, std::span<const std::size_t> views) {
   const bool has_points = !scene.has_random_points && !scene.has_carved_points;
   for (const std::size_t v : views) {
     const Camera& camera = scene.views[v].camera;
-    const std::optional<float> depth = has_points ? near_points(scene.points, camera) : std::nullopt;
-    eyes_.push_back({camera, center_of(camera), kNearShare * depth.value_or(0)});
+    const DepthRange seen =
+        (has_points ? depth_range(scene.points, camera) : std::nullopt).value_or(DepthRange{});
+    eyes_.push_back({camera, center_of(camera), kNearShare * seen.near, kFarShare * seen.far});
   }
 }
 
@@ -45,7 +47,7 @@ bool Trimmer::is_stray(Vec3f mean) const {
   int confirming = 0;
   for (const Eye& eye : eyes_) {
     const std::optional<Vec3f> seen = project_point(eye.camera, mean);
-    confirming += seen && seen->z >= eye.near;
+    confirming += seen && seen->z >= eye.near && seen->z < eye.far;
     if (confirming >= kConfirmingViews) return false;
   }
   return true;

@@ -25,7 +25,9 @@ class Trimmer {
   struct Eye {
     Camera camera;
     Vec3f center;
-    float near = 0;  // what is nearer is suspicious; 0 if unknown
+    // A Gaussian nearer than this is suspicious, and one in between is where the camera sees things; both are
+    // 0 if that is unknown.
+    float near = 0, far = 0;
   };
   std::vector<Eye> eyes_;
 };

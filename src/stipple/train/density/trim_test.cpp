@@ -54,7 +54,7 @@ TEST(Trim, StraysAreInFrontOfOneCameraOnly) {
   for (const float dx : {-0.2f, 0.2f, 0.1f}) {
     SceneView beside = scene.views[0];
     beside.camera.camera_from_world.translation.x += dx;
-    beside.camera.camera_from_world.translation.z += 2;  // further away
+    beside.camera.camera_from_world.translation.z += 5;  // further away
     scene.views.push_back(beside);
   }
   EXPECT_FALSE(trimmer_of(scene).is_stray({3.5f, 0, 0.2f}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stipple/scene/near_points.h"
+#include "stipple/scene/depth_range.h"
 
 #include "stipple/camera/pose.h"
 #include "stipple/core/quantile.h"
@@ -8,17 +8,17 @@ namespace stipple {
 
 namespace {
 
-constexpr float kWrongShare = 0.02f;  // of a camera's points
+constexpr float kWrongShare = 0.02f;  // of a camera's points, at either end
 constexpr std::size_t kFewestPoints = 20;
 
 }  // namespace
 
-std::optional<float> near_points(const Points& points, const Camera& camera) {
+std::optional<DepthRange> depth_range(const Points& points, const Camera& camera) {
   std::vector<float> depths;
   for (const Vec3f& point : points.position)
     if (const std::optional<Vec3f> seen = project_point(camera, point)) depths.push_back(seen->z);
   if (depths.size() < kFewestPoints) return {};
-  return quantile_of(std::move(depths), kWrongShare);
+  return DepthRange{quantile_of(depths, kWrongShare), quantile_of(depths, 1 - kWrongShare)};
 }
 
 }  // namespace stipple
