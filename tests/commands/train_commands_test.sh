@@ -19,7 +19,7 @@ check "the log has a line every 100 steps" [ "$(wc -l <whole/log.jsonl)" = 4 ]
 check "a line of the log has all its fields" grep -q '"step":100,"seconds":.*"loss":.*"psnr":.*"gaussians":.*"ms":{.*"blend"' whole/log.jsonl
 check "the metrics list the views" grep -q '"name": "0001.png"' whole/metrics.json
 check "the metrics have the peak device memory" grep -q '"peak_device_bytes": [0-9]' whole/metrics.json
-check "options.json has every option" grep -q '"grow_gradient": 0.0002' whole/options.json
+check "options.json has every option" grep -q '"grow_gradient": 0.0012' whole/options.json
 run train scene -o again --eval $options
 check "the same command gives the same model" same whole again
 run train scene -o third --config whole/options.json
@@ -43,12 +43,16 @@ check "--stop-at ends the run early" says "170 steps"
 run train scene -o parts --resume --stop-at 0
 check "--resume reaches the same bits" same whole parts
 check "the log of the resumed run is complete" [ "$(grep -c '"step":[1-4]00,' parts/log.jsonl)" = 4 ]
-run train scene -o mcmc --strategy mcmc $options --stop-at 100
-check "mcmc trains" status_is 0
+run train scene -o adc --strategy adc $options --stop-at 100
+check "adc trains, with its own default threshold" grep -q '"grow_gradient": 0.0008' adc/options.json
 run train scene -o fast --preset fast --stop-at 3
 check "a preset sets the number of steps" grep -q '"steps": 7000' fast/options.json
-run train scene -o absgrad --absgrad $options --stop-at 60
-check "--absgrad trains, with its own default threshold" grep -q '"grow_gradient": 0.0008' absgrad/options.json
+run train scene -o plain --no-absgrad $options --stop-at 60
+check "--no-absgrad trains, with its own default threshold" grep -q '"grow_gradient": 0.0002' plain/options.json
+run train scene -o often --eval --eval-every 20 $options --stop-at 60
+check "--eval-every scores the views in between" [ "$(grep -c '"step":' often/metrics.json)" = 3 ]
+run train scene -o x --guard maybe
+check "--guard: the error lists the values" last_line_with "--guard must be auto or off, not 'maybe'"
 run train scene -o bounded $options --stop-at 3 --backend cpu --max-vram 0.5 --deterministic
 check "--max-vram is accepted by the CPU backend" grep -q '"max_vram": 0.5' bounded/options.json
 check "--deterministic is accepted by the CPU backend" grep -q '"deterministic": true' bounded/options.json
@@ -65,7 +69,7 @@ check "invalid value: usage error" status_is 2
 check "invalid value: the error names it" last_line_with "--steps must be a whole number that is not negative, not 'many'"
 run train scene -o x --sh-degree 4
 check "value out of range: the error gives the range" last_line_with "--sh-degree must be from 0 to 3"
-run train scene -o x --reset-every 3000
+run train scene -o x --strategy adc --reset-every 3000
 check "opacity resets below the pruning threshold: refused" last_line_with "--reset-opacity must be greater than the opacity below which Gaussians are pruned"
 run train nowhere -o x
 check "missing scene: fails" status_is 1
