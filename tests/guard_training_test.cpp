@@ -95,6 +95,48 @@ TEST(GuardTraining, ResumesToTheSameBitsBeforeAndAfterGoingBack) {
   }
 }
 
+// A checkpoint from before the watched views were given back can be restored after that.
+TEST(GuardTraining, RestoresAnEarlierCheckpoint) {
+  auto backend = make_backend("cpu");
+  const TrainOptions o = options_for(300);
+  TestFolder folder;
+  Trainer trainer(*backend, contradictory_scene(), o);
+  while (trainer.steps_done() < 220) trainer.step();
+  trainer.save(folder / "checkpoint");
+  while (!trainer.done()) trainer.step();
+  const Gaussians whole = trainer.gaussians();
+  trainer.restore(folder / "checkpoint");
+  EXPECT_FALSE(trainer.watched_views().empty());
+  while (!trainer.done()) trainer.step();
+  EXPECT_TRUE(same_bits(whole, trainer.gaussians()));
+}
+
+// Stopping a run does not change what it does when it is continued, even if the guard ends it early.
+TEST(GuardTraining, StopAtDoesNotChangeARunThatEndsEarly) {
+  auto backend = make_backend("cpu");
+  TrainOptions o = options_for(900);
+  Trainer whole(*backend, contradictory_scene(), o);
+  int decided_at = 0;
+  while (!whole.done()) {
+    const StepReport r = whole.step();
+    if (r.guard && r.guard->kind == GuardEvent::Kind::kEndsEarly) decided_at = r.step;
+  }
+  ASSERT_GT(decided_at, 0);
+  ASSERT_LT(whole.steps_done(), 900);
+  TestFolder folder;
+  o.stop_at = decided_at + 5;
+  Trainer first(*backend, contradictory_scene(), o);
+  while (!first.done()) first.step();
+  EXPECT_EQ(first.steps_done(), o.stop_at);
+  first.save(folder / "checkpoint");
+  o.stop_at = 0;
+  Trainer second(*backend, contradictory_scene(), o);
+  second.restore(folder / "checkpoint");
+  while (!second.done()) second.step();
+  EXPECT_EQ(second.steps_done(), whole.steps_done());
+  EXPECT_TRUE(same_bits(whole.gaussians(), second.gaussians()));
+}
+
 TEST(GuardTraining, TheWatchedViewsAreNoTestViewsAndAreGivenBack) {
   auto backend = make_backend("cpu");
   const Scene& scene = contradictory_scene();

@@ -30,8 +30,8 @@ struct Inputs {
   std::vector<std::uint8_t> alpha;   // likewise
 
   double y(int c, int px) const {
-    const double color = target[3 * px + c] / 255.0;
-    return alpha.empty() ? color : color + (1 - alpha[px] / 255.0) * kBackground[c];
+    const double over_black = target[3 * px + c] / 255.0;
+    return alpha.empty() ? over_black : over_black + (1 - alpha[px] / 255.0) * kBackground[c];
   }
   double x(int c, int px) const {
     double value = color[static_cast<std::size_t>(c) * width * height + px];

@@ -21,6 +21,7 @@
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
 #include "stipple/io/ply/ply.h"
+#include "stipple/options/resolve.h"
 
 namespace stipple {
 
@@ -151,12 +152,15 @@ void save_report(const CleanArguments& a, const CleanSubject& subject, const Sce
 }
 
 void run_clean(const CleanArguments& a) {
-  const CleanSubject subject = subject_of(a);
+  CleanSubject subject = subject_of(a);
   check_outputs(a);
   catch_interrupts();
   const Gaussians gaussians = load_ply(subject.model);
   const Scene scene =
       subject.record ? load_scene(subject.record->scene, subject.record->scene_options) : Scene();
+  // A model alone does not say how it was rendered in training; objects are scored over white.
+  if (subject.record && !fs::is_directory(a.model))
+    subject.record->render = resolve(GivenOptions{}, scene).train.render;
   const bool needs_backend = subject.record || !a.report.empty();
   const std::unique_ptr<Backend> backend = needs_backend ? a.backend.make() : nullptr;
   const CleanResult result =

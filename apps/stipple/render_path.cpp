@@ -37,6 +37,7 @@ Scene load_scene_of(const PathArguments& a, const fs::path& run_or_model) {
         run_or_model.string()));
   RunRecord run = is_run ? load_run_record(run_or_model) : RunRecord();
   if (!a.scene.empty()) run.scene = a.scene;
+  run.scene_options.random_point_count = 0;  // only cameras are needed
   return load_scene(run.scene, run.scene_options);
 }
 

@@ -115,15 +115,15 @@ class TrainingRun {
         writer_(folder_) {
     print_problems(scene_);
     print_alpha(scene_);
-    if (const std::size_t watched = trainer_.watched_views().size(); watched > 0)
-      fmt::print(
-          "{} photos are watched instead of trained on until late in the run (--guard off trains on all)\n",
-          watched);
     if (options_.train.max_gaussians > 0) warn_of_memory_cap();
     if (a.resume)
       restore();
     else
       remove_earlier_run(folder_);  // only now, since a wrong scene or option must not cost the earlier run
+    if (const std::size_t watched = trainer_.watched_views().size(); watched > 0)
+      fmt::print(
+          "{} photos are watched instead of trained on until late in the run (--guard off trains on all)\n",
+          watched);
     writer_.save_options(options_, a.scene, *backend_);
   }
 
@@ -148,6 +148,7 @@ class TrainingRun {
   // The reason to stop as a sentence; empty if training continues.
   std::string advance(Progress& progress) {
     const StepReport report = step();
+    if (report.guard) progress.set_total(trainer_.last_step());
     if (progress.is_due()) progress.update(report.step, note(report, progress));
     if (checkpoint_is_due(report.step)) save();
     return reason_to_stop(report, progress.seconds());
@@ -186,6 +187,10 @@ class TrainingRun {
       print_warning(describe(*report.guard));
     else if (report.guard)
       fmt::print("{}\n", describe(*report.guard));
+    if (report.guard) {
+      std::fflush(stdout);
+      writer_.add(*report.guard, report.step);
+    }
     if (report.was_skipped) {
       print_warning(
           fmt::format("step {} was skipped, because its loss or gradients were not finite", report.step));

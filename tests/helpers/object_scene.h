@@ -6,7 +6,6 @@
 
 #include <cmath>
 
-#include "stipple/camera/pixel.h"
 #include "stipple/camera/pose.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/scene/formats/save_scene.h"

@@ -67,10 +67,15 @@ void RunWriter::resume_at(int step) {
   file.commit();
   std::ifstream metrics(folder_ / "metrics.json");
   const ordered_json parsed = ordered_json::parse(metrics, nullptr, false);
-  if (!parsed.is_object() || !parsed.contains("evaluations")) return;
-  for (const ordered_json& e : parsed["evaluations"])
-    if (e.is_object() && e.contains("step") && e["step"].is_number() && e["step"] <= step)
-      evaluations_.push_back(e);
+  if (!parsed.is_object()) return;
+  const auto keep_earlier = [&](const char* name, ordered_json& to) {
+    const auto found = parsed.find(name);
+    if (found == parsed.end() || !found->is_array()) return;
+    for (const ordered_json& e : *found)
+      if (e.is_object() && e.contains("step") && e["step"].is_number() && e["step"] <= step) to.push_back(e);
+  };
+  keep_earlier("evaluations", evaluations_);
+  keep_earlier("guard", guard_events_);
 }
 
 void RunWriter::add(const StepReport& report, double seconds) {
@@ -120,6 +125,17 @@ void RunWriter::add(const Evaluation& evaluation, int step, std::size_t gaussian
   evaluations_.push_back(std::move(e));
 }
 
+void RunWriter::add(const GuardEvent& event, int step) {
+  ordered_json e;
+  e["step"] = step;
+  e["kind"] = to_text(event.kind);
+  e["best_step"] = event.best_step;
+  e["psnr"] = number_or_null(event.psnr);
+  e["best_psnr"] = number_or_null(event.best_psnr);
+  e["last_step"] = event.last_step;
+  guard_events_.push_back(std::move(e));
+}
+
 void RunWriter::save_metrics(int step, std::size_t gaussian_count, const Backend& backend) const {
   ordered_json out;
   out["steps"] = step;
@@ -127,6 +143,7 @@ void RunWriter::save_metrics(int step, std::size_t gaussian_count, const Backend
   out["seconds"] = seconds_;
   out["peak_memory_bytes"] = peak_memory_bytes();
   out["peak_device_bytes"] = backend.peak_used_bytes();
+  if (!guard_events_.empty()) out["guard"] = guard_events_;
   out["evaluations"] = evaluations_;
   save(folder_ / "metrics.json", out);
 }

@@ -27,6 +27,7 @@ class RunWriter {
   void write_line();  // with the means since the last line
 
   void add(const Evaluation& evaluation, int step, std::size_t gaussian_count);
+  void add(const GuardEvent& event, int step);
   void save_metrics(int step, std::size_t gaussian_count, const Backend& backend) const;
 
   double seconds() const { return seconds_; }  // of training, including earlier parts of a resumed run
@@ -37,6 +38,7 @@ class RunWriter {
   std::filesystem::path folder_;
   std::ofstream log_;
   nlohmann::ordered_json evaluations_ = nlohmann::ordered_json::array();
+  nlohmann::ordered_json guard_events_ = nlohmann::ordered_json::array();
   double seconds_ = 0;
 
   int summed_ = 0;              // steps since the last line, without skipped ones

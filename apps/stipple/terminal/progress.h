@@ -14,6 +14,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  void set_total(int total) { total_ = total; }
   // Whether update() would show anything. Ask first if the note is expensive to make.
   bool is_due() const;
   // Shows the progress if that is due, with a note such as "loss 0.0123  PSNR 31.2 dB".

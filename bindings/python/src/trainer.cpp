@@ -9,8 +9,8 @@ namespace stipple {
 namespace {
 
 // Options of the command that end or save a run; in Python the caller does that.
-constexpr const char* kCommandOnly[] = {"time_limit", "target_psnr", "checkpoint_every",
-                                        "checkpoint_seconds"};
+constexpr const char* kCommandOnly[] = {"time_limit", "target_psnr", "checkpoint_every", "checkpoint_seconds",
+                                        "eval_every"};
 
 RunOptions run_options(const py::dict& given, const Scene& scene) {
   for (const char* name : kCommandOnly)
@@ -57,12 +57,19 @@ class PythonTrainer {
 }  // namespace
 
 void bind_trainer(py::module_& module) {
+  py::class_<GuardEvent>(module, "GuardEvent", "What the guard did after a step.")
+      .def_property_readonly("kind", [](const GuardEvent& e) { return to_text(e.kind); })
+      .def_readonly("best_step", &GuardEvent::best_step)
+      .def_readonly("psnr", &GuardEvent::psnr)
+      .def_readonly("best_psnr", &GuardEvent::best_psnr)
+      .def_readonly("last_step", &GuardEvent::last_step);
   py::class_<StepReport>(module, "StepReport", "The result of one training step.")
       .def_readonly("step", &StepReport::step)
       .def_readonly("loss", &StepReport::loss)
       .def_readonly("psnr", &StepReport::psnr)
       .def_readonly("gaussian_count", &StepReport::gaussian_count)
       .def_readonly("was_skipped", &StepReport::was_skipped)
+      .def_readonly("guard", &StepReport::guard)
       .def_property_readonly("milliseconds", [](const StepReport& r) {
         std::map<std::string, double> ms;
         for (std::size_t i = 0; i < r.ms.size(); ++i) ms[kStageNames[i]] = r.ms[i];
@@ -84,6 +91,12 @@ void bind_trainer(py::module_& module) {
       .def(
           "last_step", [](PythonTrainer& t) { return t.use([](Trainer& u) { return u.last_step(); }); },
           NoLock())
+      .def("watched_views",
+           [](PythonTrainer& t) {
+             return t.use([](Trainer& u) {
+               return std::vector<std::size_t>(u.watched_views().begin(), u.watched_views().end());
+             });
+           })
       .def("backend", &PythonTrainer::backend)
       .def("gaussians",
            [](PythonTrainer& t) {

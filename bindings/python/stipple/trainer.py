@@ -12,8 +12,10 @@ StepReport = _stipple.StepReport
 
 
 def _report_text(r: StepReport) -> str:
-    skipped = ", skipped" if r.was_skipped else ""
-    return f"StepReport(step={r.step}, loss={r.loss:.6g}, psnr={r.psnr:.4g}, {r.gaussian_count} Gaussians{skipped})"
+    more = ", skipped" if r.was_skipped else ""
+    if r.guard is not None:
+        more += f", guard: {r.guard.kind}"
+    return f"StepReport(step={r.step}, loss={r.loss:.6g}, psnr={r.psnr:.4g}, {r.gaussian_count} Gaussians{more})"
 
 
 setattr(StepReport, "__repr__", _report_text)
@@ -67,9 +69,10 @@ class Trainer:
         returning False. Ctrl-C interrupts between two steps; training can be resumed afterwards."""
         if steps is not None and steps < 0:
             raise ValueError(f"steps must be at least 0, not {steps}")
-        left = self.last_step - self.steps_done
-        for _ in range(left if steps is None else min(steps, left)):
+        taken = 0
+        while not self.done and (steps is None or taken < steps):
             report = self._inner.step()
+            taken += 1
             goes_on = None if callback is None else callback(report)
             if goes_on is not None and not goes_on:
                 return
@@ -81,13 +84,18 @@ class Trainer:
 
     @property
     def last_step(self) -> int:
-        """The step at which training ends."""
+        """The step at which training ends. It becomes smaller if the guard ends the run early."""
         return self._inner.last_step()
 
     @property
     def done(self) -> bool:
         """Whether the last step has been reached."""
         return self._inner.done()
+
+    @property
+    def watched_views(self) -> List[int]:
+        """Indices into scene.views of the views that the guard watches instead of training on them."""
+        return self._inner.watched_views()
 
     @property
     def backend(self) -> str:

@@ -30,6 +30,14 @@ std::optional<Vec3f> project_point(const Camera& camera, Vec3f point) {
   return is_inside ? std::optional(Vec3f(at.x, at.y, p.z)) : std::nullopt;
 }
 
+Vec3f point_at(const Camera& camera, Vec2f pixel, float z) {
+  const Vec3f in_camera((pixel.x - camera.center_px.x) / camera.focal_px.x * z,
+                        (pixel.y - camera.center_px.y) / camera.focal_px.y * z, z);
+  const Vec3f offset = in_camera - camera.camera_from_world.translation;
+  const Mat3f& r = camera.camera_from_world.rotation;
+  return {dot(r[0], offset), dot(r[1], offset), dot(r[2], offset)};
+}
+
 RigidTransform look_at(Vec3f from, Vec3f to, Vec3f up) {
   const Vec3f forward = normalized(to - from);
   const Vec3f right = normalized(cross(forward, up));

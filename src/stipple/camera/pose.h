@@ -18,6 +18,9 @@ Vec3f axis_of(const Camera& camera);
 // the camera or outside the image.
 std::optional<Vec3f> project_point(const Camera& camera, Vec3f point);
 
+// The point at this pixel whose z in the camera's frame is `z`.
+Vec3f point_at(const Camera& camera, Vec2f pixel, float z);
+
 // camera_from_world of an upright camera: its x axis is perpendicular to `up`, which must not be parallel to
 // the viewing direction.
 RigidTransform look_at(Vec3f from, Vec3f to, Vec3f up);

@@ -33,7 +33,7 @@ float gaussian_depth(std::span<const ProjectedSplat> splats, std::span<const flo
 
 float near_depth(const Scene& scene, const Camera& camera, std::span<const ProjectedSplat> splats,
                  std::span<const float> area_px) {
-  if (!scene.has_random_points)
+  if (scene.has_measured_points())
     if (const std::optional<DepthRange> range = depth_range(scene.points, camera)) return range->near;
   return gaussian_depth(splats, area_px, kGaussianShare);
 }

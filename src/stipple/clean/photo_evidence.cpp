@@ -9,6 +9,7 @@
 #include "stipple/clean/near_depth.h"
 #include "stipple/core/parallel.h"
 #include "stipple/core/random.h"
+#include "stipple/evaluate/evaluate.h"
 #include "stipple/math/math.h"
 
 namespace stipple {
@@ -29,15 +30,15 @@ struct Errors {
   double squared = 0;           // that sum
 };
 
-Errors errors_of(const std::vector<float>& color, const Photo& photo) {
+Errors errors_of(const std::vector<float>& color, const Photo& photo, Vec3f background) {
   const std::size_t n = photo.pixel_count();
+  const Image target = image_of(photo, background);
   Errors errors;
   errors.gradient.resize(3 * n);
   for (std::size_t c = 0; c < 3; ++c)
     for (std::size_t i = 0; i < n; ++i) {
       const float weight = weight_of(photo, i);
-      const float error =
-          std::clamp(color[c * n + i], 0.0f, 1.0f) - static_cast<float>(photo.rgb[3 * i + c]) / 255;
+      const float error = std::clamp(color[c * n + i], 0.0f, 1.0f) - target.values[3 * i + c];
       errors.gradient[c * n + i] = 2 * weight * error;
       errors.squared += static_cast<double>(weight * error * error);
     }
@@ -77,7 +78,7 @@ ViewEvidence examine(Backend& backend, const View& view, const Photo& photo, std
   ViewEvidence evidence;
   evidence.splat = pass.projection.splat.download(backend);
   evidence.area_px = blend_weights(backend, view, std::vector<float>(photo.pixel_count(), 1.0f), pass);
-  const Errors errors = errors_of(pass.frame.color.download(backend), photo);
+  const Errors errors = errors_of(pass.frame.color.download(backend), photo, view.options.background);
   evidence.squared_error = errors.squared;
   evidence.linear = removal_changes(backend, view, errors.gradient, pass);
   evidence.square.assign(evidence.splat.size(), 0.0f);

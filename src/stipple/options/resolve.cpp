@@ -67,17 +67,21 @@ T value_of(const GivenOptions& options, const char* name, T value) {
   return value;
 }
 
-bool is_set(const GivenOptions& options, const char* name) {
-  return options.given.contains(name) || options.earlier.contains(name);
-}
-
 // A photo that is blended over white shows a scene in front of white, and so are objects usually shown. That
 // they end where they are transparent is learnt only if the background keeps changing.
+//
+// An earlier run has a value for both options, which followed from its alpha. It says nothing about a run
+// with another alpha.
 void apply_alpha(const GivenOptions& from, RunOptions& options) {
-  const bool is_object = options.scene.alpha == AlphaUse::kObject;
-  if ((is_object || options.scene.alpha == AlphaUse::kWhite) && !is_set(from, "background"))
-    options.train.render.background = {1, 1, 1};
-  if (is_object && !is_set(from, "random_background")) options.train.random_background = true;
+  const AlphaUse alpha = options.scene.alpha;
+  const auto earlier_alpha = from.earlier.find("alpha");
+  const bool is_same = earlier_alpha == from.earlier.end() || earlier_alpha->second == to_text(alpha);
+  const auto is_set = [&](const char* name) {
+    return from.given.contains(name) || (is_same && from.earlier.contains(name));
+  };
+  const bool is_object = alpha == AlphaUse::kObject, is_white = is_object || alpha == AlphaUse::kWhite;
+  if (!is_set("background")) options.train.render.background = is_white ? Vec3f(1, 1, 1) : Vec3f(0, 0, 0);
+  if (!is_set("random_background")) options.train.random_background = is_object;
 }
 
 }  // namespace

@@ -81,6 +81,22 @@ TEST(Resolve, TheSceneDecidesWhatAutoMeans) {
   EXPECT_EQ(to_texts(again), to_texts(options));
 }
 
+TEST(Resolve, TheBackgroundOfAnEarlierRunIsThatOfItsAlpha) {
+  GivenOptions object;
+  object.earlier = {{"alpha", "weight"}, {"background", "0,0,0"}, {"random_background", "false"}};
+  object.given = {{"alpha", "object"}};
+  EXPECT_EQ(resolve(object).train.render.background.x, 1);
+  EXPECT_TRUE(resolve(object).train.random_background);
+  object.given["background"] = "0,0,0";
+  EXPECT_EQ(resolve(object).train.render.background.x, 0);
+  GivenOptions opaque;
+  opaque.earlier = {{"alpha", "object"}, {"background", "1,1,1"}, {"random_background", "true"}};
+  EXPECT_TRUE(resolve(opaque).train.random_background);
+  opaque.given = {{"alpha", "weight"}};
+  EXPECT_FALSE(resolve(opaque).train.random_background);
+  EXPECT_EQ(resolve(opaque).train.render.background.x, 0);
+}
+
 TEST(Resolve, TheSeedAppliesToTheRandomPointsToo) {
   EXPECT_EQ(given({{"seed", "5"}}).scene.seed, 5u);
   EXPECT_EQ(given({{"seed", "5"}}).train.seed, 5u);

@@ -117,7 +117,7 @@ class Checker {
   }
 
   void check_points() {
-    if (scene_.has_random_points || scene_.has_carved_points) return;
+    if (!scene_.has_measured_points()) return;
     if (lack_colors(scene_.points))
       add(false, "the points have no colours: nearly all are the same",
           "Training takes their colours from the photos that see them; export the points with their colours "

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stipple/camera/pixel.h"
+#include "stipple/camera/pose.h"
 #include "stipple/core/parallel.h"
 #include "stipple/core/random.h"
 #include "stipple/core/spread.h"
@@ -51,8 +51,8 @@ class PointSampler {
 
  private:
   float count_that_see(Vec3f point) const {
-    return static_cast<float>(std::count_if(asked_.begin(), asked_.end(),
-                                            [&](const Camera& c) { return pixel_of(c, point).has_value(); }));
+    return static_cast<float>(std::count_if(
+        asked_.begin(), asked_.end(), [&](const Camera& c) { return project_point(c, point).has_value(); }));
   }
 
   std::span<const SceneView> views_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stipple/camera/pose.h"
 #include "stipple/core/parallel.h"
 #include "tests/helpers/object_scene.h"
 
@@ -39,7 +40,7 @@ TEST(RandomPoints, AreDenseWhereManyCamerasLook) {
   std::size_t anywhere = 0, others = 0;  // every fourth point is anywhere in front of a camera
   for (std::size_t i = 0; i < kCount; ++i) {
     const auto seen = std::count_if(views.begin(), views.end(), [&](const SceneView& v) {
-      return pixel_of(v.camera, points.position[i]).has_value();
+      return project_point(v.camera, points.position[i]).has_value();
     });
     EXPECT_GE(seen, 1);
     (i % 4 == 0 ? anywhere : others) += seen < 12;

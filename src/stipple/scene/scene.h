@@ -73,6 +73,8 @@ struct Scene {
   std::string alpha_reason;
   std::vector<SceneProblem> problems;  // what was left out or assumed
 
+  // Whether the points are of surfaces that the photos show.
+  bool has_measured_points() const { return !has_random_points && !has_carved_points; }
   std::vector<std::size_t> train_views() const;  // indices into `views`
   std::vector<std::size_t> test_views() const;
 };

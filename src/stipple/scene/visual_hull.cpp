@@ -11,7 +11,6 @@
 #include <limits>
 #include <optional>
 
-#include "stipple/camera/pixel.h"
 #include "stipple/camera/pose.h"
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
@@ -118,7 +117,8 @@ class Hull {
     float z = std::max(kNearest * s.focus_z, middle - radius_) + random.uniform() * step;
     for (; z < end; z += step)
       if (contains(point_at(s.camera, pixel, z)))
-        return HullPoint{point_at(s.camera, pixel, surface_z(s.camera, pixel, z - step, z)), color_of(s, at)};
+        return HullPoint{point_at(s.camera, pixel, surface_z(s.camera, pixel, z - step, z)),
+                         s.photo.color_at(at)};
     return {};
   }
 
@@ -139,9 +139,9 @@ class Hull {
     const std::size_t count = silhouettes_.size(), most_unseen = count - std::max<std::size_t>(2, count / 2);
     std::size_t unseen = 0, outside = 0;
     for (const Silhouette& s : silhouettes_) {
-      const std::optional<Vec2f> pixel = pixel_of(s.camera, point);
-      unseen += !pixel;
-      outside += pixel && s.alpha_at(*pixel) == 0;
+      const std::optional<Vec3f> seen = project_point(s.camera, point);
+      unseen += !seen;
+      outside += seen && s.alpha_at({seen->x, seen->y}) == 0;
       if (unseen > most_unseen || outside * kExceptions > count) return false;
     }
     return outside * kExceptions <= count - unseen;
@@ -154,15 +154,6 @@ class Hull {
       (contains(point_at(camera, pixel, middle)) ? inside : outside) = middle;
     }
     return inside;
-  }
-
-  static std::array<std::uint8_t, 3> color_of(const Silhouette& s, std::uint32_t pixel) {
-    std::array<std::uint8_t, 3> color;
-    const int alpha = s.photo.alpha[pixel];
-    for (std::size_t c = 0; c < 3; ++c)
-      color[c] =
-          static_cast<std::uint8_t>(std::min(255, (s.photo.rgb[3 * pixel + c] * 255 + alpha / 2) / alpha));
-    return color;
   }
 
   std::vector<Silhouette> silhouettes_;

@@ -112,9 +112,9 @@ void add_view(const Camera& camera, const Photo& photo, const std::vector<Vec3f>
         const auto x = static_cast<std::size_t>(seen[i]->x), y = static_cast<std::size_t>(seen[i]->y);
         const std::size_t pixel = y * static_cast<std::size_t>(photo.width_px) + x;
         if (!photo.weight.empty() && photo.weight[pixel] < kLeastWeight) return;
-        const std::uint8_t* rgb = &photo.rgb[3 * pixel];
+        if (!photo.alpha.empty() && photo.alpha[pixel] < kLeastWeight) return;
         const Vec3f offset = points[i] - center;
-        samples[i].add({front.hides(*seen[i]), dot(offset, offset), {rgb[0], rgb[1], rgb[2]}});
+        samples[i].add({front.hides(*seen[i]), dot(offset, offset), photo.color_at(pixel)});
       },
       kGrain);
 }

@@ -18,9 +18,10 @@ struct GuardState {            // part of a checkpoint
   int best_step = 0;           // of the model that was kept; 0 if there is none
   double best_psnr = 0;        // its score
   std::size_t best_count = 0;  // of Gaussians
-  int worse_in_a_row = 0;
-  double training_psnr = 0;  // running mean over about an epoch
   double best_training_psnr = 0;
+  double training_psnr = 0;  // running mean over about an epoch
+  int training_steps = 0;    // in that mean
+  int worse_in_a_row = 0;
   int collapses = 0;
   bool may_grow = true;
 };
@@ -42,11 +43,15 @@ struct ModelScore {
 
 class Guard {
  public:
-  explicit Guard(std::size_t view_count) : share_(1 / static_cast<double>(view_count)) {}
+  // An epoch has this number of steps.
+  explicit Guard(double epoch) : share_(1 / epoch) {}
 
   void add_training_step(double psnr);
+  // Any verdict to go back assumes that the trainer does so: the mean of the training steps is again that of
+  // the best model.
   Verdict judge(const ModelScore& score);
   Verdict collapse();  // the verdict on a model of which nothing is left
+  void went_back();    // to the best model, for another reason
   void forget_best() { state_.best_step = 0; }
 
   const GuardState& state() const { return state_; }
@@ -55,6 +60,7 @@ class Guard {
  private:
   bool has_collapsed(const ModelScore& score) const;
   Verdict keep(const ModelScore& score);
+  Verdict go_back(Verdict verdict);
 
   double share_;  // of a step in the running mean
   GuardState state_;

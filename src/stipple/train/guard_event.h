@@ -18,4 +18,19 @@ struct GuardEvent {
   int last_step = 0;               // at which the run will end
 };
 
+// "stopped growth" and so on.
+inline const char* to_text(GuardEvent::Kind kind) {
+  switch (kind) {
+    case GuardEvent::Kind::kStoppedGrowth:
+      return "stopped growth";
+    case GuardEvent::Kind::kEndsEarly:
+      return "ends early";
+    case GuardEvent::Kind::kRecovered:
+      return "recovered";
+    case GuardEvent::Kind::kGaveViewsBack:
+      break;
+  }
+  return "gave views back";
+}
+
 }  // namespace stipple

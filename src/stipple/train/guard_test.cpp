@@ -65,12 +65,48 @@ TEST(Guard, NoticesAModelThatShrinksOrIsNotFinite) {
   Guard guard(10);
   guard.add_training_step(20);
   EXPECT_EQ(guard.judge({100, 1000, 20, true}), kKeep);
-  EXPECT_EQ(guard.judge({200, 300, 20, true}), Verdict::kRecover);
+  EXPECT_EQ(guard.judge({150, 300, 20, true}), kKeep);  // pruning alone is no collapse
+  EXPECT_EQ(guard.judge({200, 1000, 20, true}), kKeep);
+  for (int i = 0; i < 3; ++i) guard.add_training_step(15);
+  EXPECT_EQ(guard.judge({250, 300, 20, true}), Verdict::kRecover);
   Guard other(10);
   other.add_training_step(20);
   EXPECT_EQ(other.judge({100, 1000, 20, true}), kKeep);
   other.add_training_step(std::numeric_limits<double>::quiet_NaN());
   EXPECT_EQ(other.judge({200, 1000, 20, true}), Verdict::kRecover);
+  EXPECT_EQ(other.judge({300, 1000, std::numeric_limits<double>::quiet_NaN(), true}), Verdict::kRecover);
+  Guard third(10);
+  third.add_training_step(20);
+  EXPECT_EQ(third.judge({100, 1000, std::numeric_limits<double>::quiet_NaN(), true}), kGoOn);  // not kept
+  EXPECT_EQ(third.state().best_step, 0);
+}
+
+// The best model for other views may fit its photos far less than the last one.
+TEST(Guard, GoingBackIsNoCollapse) {
+  Guard guard(1);
+  guard.add_training_step(20);
+  EXPECT_EQ(guard.judge({100, 1000, 20, true}), kKeep);
+  for (int i = 0; i < 3; ++i) {
+    guard.add_training_step(30);
+    guard.judge({200 + 100 * i, 1000, 19, true});
+  }
+  EXPECT_FALSE(guard.state().may_grow);
+  guard.add_training_step(20);
+  EXPECT_EQ(guard.judge({500, 1000, 19.95, true}), kGoOn);
+  EXPECT_EQ(guard.state().collapses, 0);
+}
+
+TEST(Guard, AModelThatKeepsCollapsingEndsTheRun) {
+  Guard guard(1);
+  guard.add_training_step(20);
+  EXPECT_EQ(guard.judge({100, 1000, 20, false}), kKeep);
+  std::vector<Verdict> verdicts;
+  for (int i = 0; i < 4; ++i) {
+    guard.add_training_step(10);
+    verdicts.push_back(guard.judge({200 + 100 * i, 1000, 10, false}));
+  }
+  EXPECT_EQ(verdicts,
+            (std::vector<Verdict>{Verdict::kRecover, Verdict::kRecover, Verdict::kRecover, Verdict::kEnd}));
 }
 
 TEST(Guard, WithoutWatchedViewsASlowDeclineIsNoReasonToGoBack) {

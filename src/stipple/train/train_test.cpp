@@ -262,6 +262,12 @@ TEST(Mcmc, RelocatesFaintGaussiansToThoseWithLargeGradients) {
     EXPECT_EQ(plan.moment_source[i] == kNone,
               shares || (i + 1 < plan.size() && plan.source[i + 1] == plan.source[i]));
   }
+  // If most are faint, one place with a large gradient does not get them all.
+  Crowd few;
+  for (int i = 0; i < 200; ++i) few.add(0.01f, i < 150 ? 0.001f : 0.5f, i == 199 ? 1e-3f : 1e-4f);
+  plan = plan_mcmc(few.in, o, 5e-4f, true, random);
+  EXPECT_EQ(plan.size(), 201u);
+  EXPECT_LT(std::count(plan.source.begin(), plan.source.end(), 199u), 20);
   // Without any large gradient, the faint ones still move, to any other.
   plan = plan_mcmc(c.in, o, 5e-3f, true, random);
   EXPECT_EQ(plan.size(), 100u);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <iterator>
 #include <numeric>
 
 #include "stipple/core/error.h"
@@ -37,13 +36,6 @@ std::vector<std::size_t> training_views(const Scene& scene, bool hold_out) {
   return all;
 }
 
-std::vector<std::size_t> without(const std::vector<std::size_t>& views,
-                                 const std::vector<std::size_t>& left_out) {
-  std::vector<std::size_t> rest;
-  std::set_difference(views.begin(), views.end(), left_out.begin(), left_out.end(), std::back_inserter(rest));
-  return rest;
-}
-
 MemoryPlan plan_memory_for(const Backend& backend, const Scene& scene, std::span<const std::size_t> views,
                            const TrainOptions& options) {
   if (backend.own_memory_bytes() == 0) return {};
@@ -58,10 +50,6 @@ using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-double psnr_of(float mean_squared_error) {
-  return -10 * std::log10(static_cast<double>(std::max(mean_squared_error, 1e-12f)));
 }
 
 // Rows to gather so that every Gaussian has `to` coefficients instead of `from`; new ones are zero.
@@ -92,7 +80,7 @@ Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& op
       photos_(scene.views, options.max_photo_bytes),
       memory_(plan_memory_for(backend, scene, all_views_, options)),
       targets_(backend, photos_, scene.views.size(), memory_.photo_bytes),
-      guard_(std::max<std::size_t>(all_views_.size(), 1)) {
+      guard_(std::max(1.0, static_cast<double>(all_views_.size()) / options.batch)) {
   state_.has_all_views = watched_.empty();
   if (views_.empty())
     throw Error("there is no view to train on; add photos, or do not hold out views", {"eval"});
@@ -117,14 +105,16 @@ StepReport Trainer::Impl::step(const AfterUpdate& after_update) {
   const std::lock_guard lock(model_mutex_);
   if (!is_unfinished_) {
     // A restored checkpoint may lack the refinement of its last step.
-    retry_without_cached_photos([&] { finish_step(); });
-    retry_without_cached_photos([&] { report_ = train(); });
+    report_.guard.reset();
+    retry_with_less_memory([&] { finish_step(); });
+    const std::optional<GuardEvent> event = report_.guard;
+    retry_with_less_memory([&] { report_ = train(); });
+    report_.guard = event;
     is_unfinished_ = true;
     if (after_update) after_update(report_);
   }
   const auto start = Clock::now();
-  report_.guard.reset();
-  if (state_.step < last_step()) retry_without_cached_photos([&] { finish_step(); });
+  if (state_.step < last_step()) retry_with_less_memory([&] { finish_step(); });
   is_unfinished_ = false;
   report_.ms[static_cast<std::size_t>(Stage::kRefine)] = milliseconds_since(start);
   report_.gaussian_count = device_.gaussians.size();
@@ -134,7 +124,7 @@ StepReport Trainer::Impl::step(const AfterUpdate& after_update) {
 // If the device runs out of memory, releases the photos that are cached there, then the guard's copy of the
 // model, and tries again.
 template <class F>
-void Trainer::Impl::retry_without_cached_photos(F work) {
+void Trainer::Impl::retry_with_less_memory(F work) {
   for (;;) {
     try {
       return work();
@@ -251,8 +241,9 @@ void Trainer::Impl::finish_step() {
   check_model();  // before the refinement, which disturbs the model for some steps
   raise_sh_degree();
   const bool was_skipped = state_.skipped_in_a_row > 0;
-  if (!was_skipped && schedule_.refines_at(state_.step) && state_.polish_until == 0) refine();
-  if (!was_skipped && schedule_.resets_opacity_at(state_.step))
+  const bool may_change = !was_skipped && state_.polish_until == 0;
+  if (may_change && schedule_.refines_at(state_.step)) refine();
+  if (may_change && schedule_.resets_opacity_at(state_.step))
     reset_opacities(backend_, options_, device_.gaussians, device_.moments);
   state_.finished_step = state_.step;
 }

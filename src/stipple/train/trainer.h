@@ -49,7 +49,8 @@ class Trainer {
   // last step of a run is not refined, unless the run is continued from its checkpoint.
   //
   // If this throws, the step is not done, the state can be saved, and the next call resumes the step where it
-  // stopped. OutOfMemory is thrown only after photos that were cached on the device have been released.
+  // stopped. OutOfMemory is thrown only after photos that were cached on the device and the guard's copy of
+  // the best model have been released.
   //
   // `after_update` is called once per step, before the refinement, and sees the model as it was trained. It
   // must not call with_model(), which waits for the end of the step.

@@ -136,16 +136,27 @@ class StateReader {
 };
 
 json to_json(const GuardState& g) {
-  return {{"best_step", g.best_step},         {"best_psnr", g.best_psnr},
-          {"best_count", g.best_count},       {"worse_in_a_row", g.worse_in_a_row},
-          {"training_psnr", g.training_psnr}, {"best_training_psnr", g.best_training_psnr},
-          {"collapses", g.collapses},         {"may_grow", g.may_grow}};
+  return {{"best_step", g.best_step},
+          {"best_psnr", g.best_psnr},
+          {"best_count", g.best_count},
+          {"best_training_psnr", g.best_training_psnr},
+          {"training_psnr", g.training_psnr},
+          {"training_steps", g.training_steps},
+          {"worse_in_a_row", g.worse_in_a_row},
+          {"collapses", g.collapses},
+          {"may_grow", g.may_grow}};
 }
 
 GuardState guard_from_json(const json& from) {
-  return {from.at("best_step"),      from.at("best_psnr"),     from.at("best_count"),
-          from.at("worse_in_a_row"), from.at("training_psnr"), from.at("best_training_psnr"),
-          from.at("collapses"),      from.at("may_grow")};
+  return {.best_step = from.at("best_step"),
+          .best_psnr = from.at("best_psnr"),
+          .best_count = from.at("best_count"),
+          .best_training_psnr = from.at("best_training_psnr"),
+          .training_psnr = from.at("training_psnr"),
+          .training_steps = from.at("training_steps"),
+          .worse_in_a_row = from.at("worse_in_a_row"),
+          .collapses = from.at("collapses"),
+          .may_grow = from.at("may_grow")};
 }
 
 Gaussians read_gaussians(StateReader& in, std::size_t count, int sh_degree) {
@@ -269,20 +280,22 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
 
   const std::lock_guard lock(model_mutex_);
   // The arrays are replaced one by one, since the device may not have room for both states.
-  const std::size_t needed =
-      train_state_bytes(count, sh_degree) + best_count * parameter_bytes(best_sh_degree);
-  const std::size_t freed = train_state_bytes(device_.gaussians.size(), device_.gaussians.sh_degree) +
-                            best_.size() * parameter_bytes(best_.sh_degree);
+  const std::size_t needed = train_state_bytes(count, sh_degree);
+  const std::size_t freed = train_state_bytes(device_.gaussians.size(), device_.gaussians.sh_degree);
   if (needed > freed) require_room(backend_, needed - freed);
   replace(backend_, parts[0], device_.gaussians);
   replace(backend_, parts[1], device_.moments.first);
   replace(backend_, parts[2], device_.moments.second);
   device_.statistics.upload(backend_, statistics);
   best_ = {};
-  if (best_count > 0) replace(backend_, best, best_);
   guard_.restore(guard);
+  try {
+    if (best_count > 0) replace(backend_, best, best_);
+  } catch (const OutOfMemory&) {  // of a smaller device: the run can do without this copy
+    release_best();
+  }
   state_ = std::move(state);
-  if (state_.has_all_views) views_ = all_views_;
+  views_ = state_.has_all_views ? all_views_ : without(all_views_, watched_);
   is_unfinished_ = is_unfinished;
   report_ = {};
   report_.step = state_.step;

@@ -13,26 +13,37 @@ constexpr double kBetter = 0.05;         // dB; a smaller gain is not worth goin
 constexpr float kSaferRates = 0.5f;      // after every collapse
 constexpr float kLastPolishRate = 0.1f;  // relative to the first step of the polish
 
-double psnr_of(double mean_squared_error) { return -10 * std::log10(std::max(mean_squared_error, 1e-12)); }
-
 }  // namespace
 
-// The model is judged once per step, even if what follows runs out of memory and is repeated.
+// The model is judged once per step, even if what follows runs out of memory and is repeated. If this throws,
+// nothing has changed.
 void Trainer::Impl::check_model() {
   if (state_.checked_step == state_.step || state_.polish_until > 0) return;
   const bool gives_back = !state_.has_all_views && state_.step >= schedule_.gives_views_back_at();
   if (!gives_back && !schedule_.checks_at(state_.step)) return;
-  const ModelScore score = score_model();
-  act_on(guard_.judge(score), score);
-  state_.checked_step = state_.step;
-  if (!gives_back || state_.has_all_views) return;
-  const GuardState& best = guard_.state();
-  if (best.best_step > 0 && best.best_psnr > score.psnr + kBetter) {
-    go_back();
-    report_.guard =
-        GuardEvent{GuardEvent::Kind::kGaveViewsBack, best.best_step, score.psnr, best.best_psnr, last_step()};
+  const GuardState before = guard_.state();
+  try {
+    const ModelScore score = score_model();
+    const bool went_back = act_on(guard_.judge(score), score);
+    if (gives_back && !state_.has_all_views) {
+      if (!went_back) return_to_best(score);
+      give_views_back();
+    }
+  } catch (...) {
+    guard_.restore(before);
+    throw;
   }
-  give_views_back();
+  state_.checked_step = state_.step;
+}
+
+// Before the watched views are trained on: the last model need not be the best.
+void Trainer::Impl::return_to_best(const ModelScore& score) {
+  const GuardState best = guard_.state();
+  if (best.best_step == 0 || best.best_psnr <= score.psnr + kBetter) return;
+  go_back();
+  guard_.went_back();
+  report_.guard =
+      GuardEvent{GuardEvent::Kind::kGaveViewsBack, best.best_step, score.psnr, best.best_psnr, last_step()};
 }
 
 ModelScore Trainer::Impl::score_model() {
@@ -46,27 +57,32 @@ ModelScore Trainer::Impl::score_model() {
     forward(backend_, device_.gaussians, {}, view, watch_pass_);
     backend_.loss(view, target->pixels, {}, watch_pass_);
     const PassResult result = backend_.read(watch_pass_);
-    sum += psnr_of(static_cast<double>(result.views[0].loss.mean_squared_error / target->mean_weight));
+    sum += psnr_of(result.views[0].loss.mean_squared_error / target->mean_weight);
   }
+  watch_pass_ = {};  // its memory is needed for training
   score.psnr = sum / static_cast<double>(watched.size());
   score.is_watched = true;
   return score;
 }
 
-void Trainer::Impl::act_on(Verdict verdict, const ModelScore& score) {
+bool Trainer::Impl::act_on(Verdict verdict, const ModelScore& score) {
   using Kind = GuardEvent::Kind;
-  const GuardState& best = guard_.state();
-  if (verdict == Verdict::kGoOn) return;
-  if (verdict == Verdict::kKeep) return keep_model();
+  if (verdict == Verdict::kGoOn) return false;
+  if (verdict == Verdict::kKeep) {
+    keep_model();
+    return false;
+  }
+  const GuardState best = guard_.state();
   go_back();
   // A model that has stopped growing on schedule cannot be helped by stopping its growth.
   const bool ends =
       verdict == Verdict::kEnd || (verdict == Verdict::kStopGrowth && !schedule_.grows_after(state_.step));
   if (ends) end_early();
-  report_.guard = GuardEvent{verdict == Verdict::kRecover ? Kind::kRecovered
-                             : ends                       ? Kind::kEndsEarly
-                                                          : Kind::kStoppedGrowth,
-                             best.best_step, score.psnr, best.best_psnr, last_step()};
+  const Kind kind = verdict == Verdict::kRecover ? Kind::kRecovered
+                    : ends                       ? Kind::kEndsEarly
+                                                 : Kind::kStoppedGrowth;
+  report_.guard = GuardEvent{kind, best.best_step, score.psnr, best.best_psnr, last_step()};
+  return true;
 }
 
 // The copy stays on the device, where making it costs next to nothing. If there is no room for it, the run
@@ -92,13 +108,19 @@ bool Trainer::Impl::release_best() {
 }
 
 // The optimiser starts afresh: its moments are those of the model that is given up. Memory is released before
-// it is needed.
+// it is needed; if there is too little even so, this throws before anything has changed.
 void Trainer::Impl::go_back() {
+  const DeviceGaussians& given_up = device_.gaussians;
+  const std::size_t freed = train_state_bytes(given_up.size(), given_up.sh_degree);
+  const std::size_t needed =
+      train_state_bytes(best_.size(), best_.sh_degree) - best_.size() * parameter_bytes(best_.sh_degree);
+  if (needed > freed) require_room(backend_, needed - freed);
   device_.moments = {};
   device_.gaussians = std::move(best_);
   const DeviceGaussians& model = device_.gaussians;
   device_.moments = {zeros_like(backend_, model), zeros_like(backend_, model)};
   device_.statistics.resize_zero(backend_, model.size());
+  state_.adam_step = 0;
   keep_model();
 }
 
@@ -112,12 +134,16 @@ void Trainer::Impl::give_views_back() {
   state_.has_all_views = true;
   views_ = all_views_;
   shuffle();
+  // From now on, the training steps are all there is to judge by.
+  guard_.forget_best();
+  const ModelScore score = score_model();
+  act_on(guard_.judge(score), score);
 }
 
 void Trainer::Impl::end_early() {
   if (!state_.has_all_views) give_views_back();
   state_.polish_from = state_.step;
-  state_.polish_until = std::min(schedule_.last_step(), state_.step + schedule_.polish_steps());
+  state_.polish_until = std::min(options_.steps, state_.step + schedule_.polish_steps());
 }
 
 // The schedule's rates, lowered after a collapse. In the polish of a run that ends early, the rates fall to a

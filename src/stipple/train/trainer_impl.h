@@ -2,6 +2,9 @@
 #pragma once
 // The private part of Trainer. trainer.cpp implements training, trainer_guard.cpp what the guard decides, and
 // trainer_checkpoint.cpp saving and restoring.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -17,6 +20,18 @@
 #include "stipple/train/trainer.h"
 
 namespace stipple {
+
+inline double psnr_of(float mean_squared_error) {
+  return -10 * std::log10(static_cast<double>(std::max(mean_squared_error, 1e-12f)));
+}
+
+// Both are sorted.
+inline std::vector<std::size_t> without(const std::vector<std::size_t>& views,
+                                        const std::vector<std::size_t>& left_out) {
+  std::vector<std::size_t> rest;
+  std::set_difference(views.begin(), views.end(), left_out.begin(), left_out.end(), std::back_inserter(rest));
+  return rest;
+}
 
 class Trainer::Impl {
  public:
@@ -69,7 +84,7 @@ class Trainer::Impl {
 
   void limit_to_memory();
   template <class F>
-  void retry_without_cached_photos(F work);
+  void retry_with_less_memory(F work);
 
   StepReport train();
   Batch next_batch();
@@ -85,11 +100,12 @@ class Trainer::Impl {
   // trainer_guard.cpp
   void check_model();
   ModelScore score_model();
-  void act_on(Verdict verdict, const ModelScore& score);
-  bool recover_from_collapse();  // false if no model has been kept
+  bool act_on(Verdict verdict, const ModelScore& score);  // whether it went back
+  bool recover_from_collapse();                           // false if no model has been kept
   void keep_model();
   bool release_best();  // false if there was none
   void go_back();
+  void return_to_best(const ModelScore& score);
   void give_views_back();
   void end_early();
   AdamOptions rates() const;

@@ -15,6 +15,7 @@ namespace {
 using M = Math<float>;
 
 constexpr int kMaxShares = 51;
+constexpr std::size_t kMostRelocatedTo = 4;  // a strained Gaussian, on average
 constexpr float kMostOpaque = 1 - 1e-6f;
 constexpr std::size_t kGrain = 1 << 14;
 
@@ -64,7 +65,7 @@ bool is_strained(const DensityInput& input, std::size_t i, float threshold) {
   return s.y > 0 && s.x / s.y >= threshold;
 }
 
-// The weights by which parents are drawn: the opacities of the strained, or of all if none is strained.
+// The opacities of the strained; 0 for the others.
 std::vector<float> parent_weights(const DensityInput& input, const std::vector<float>& opacity,
                                   float threshold, std::size_t& strained_count) {
   std::vector<float> weights(opacity.size(), 0);
@@ -74,7 +75,7 @@ std::vector<float> parent_weights(const DensityInput& input, const std::vector<f
       weights[i] = opacity[i];
       ++strained_count;
     }
-  return strained_count > 0 ? weights : opacity;
+  return weights;
 }
 
 // The number of Gaussians after the refinement: one more for each that is strained, within the limits.
@@ -110,19 +111,23 @@ DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, fl
   const std::size_t n = input.mean.size();
   const std::vector<float> opacity = opacities_of_the_living(input, options.prune_opacity);
   std::size_t strained_count = 0;
-  const Lottery lottery(parent_weights(input, opacity, grow_gradient, strained_count));
-  if (lottery.is_empty())  // every Gaussian is too faint, so that there is none to copy
+  const Lottery strained(parent_weights(input, opacity, grow_gradient, strained_count)), all(opacity);
+  if (all.is_empty())  // every Gaussian is too faint, so that there is none to copy
     return plan_copies(input, std::vector<std::uint32_t>(n, 1), {});
   std::vector<std::uint32_t> shares(n);
   std::transform(opacity.begin(), opacity.end(), shares.begin(), [](float o) { return o > 0 ? 1u : 0u; });
   const std::size_t alive = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
-  std::vector<std::uint32_t> drawn((may_grow ? grown(n, strained_count, options) : n) - alive);
+  const std::size_t after = may_grow ? grown(n, strained_count, options) : n;
+  std::vector<std::uint32_t> drawn(after - alive);
+  // If there are far more faint Gaussians than strained ones, only some of them can be of use there.
+  const std::size_t for_strained = after - n + kMostRelocatedTo * strained_count;
   parallel_for(
       drawn.size(),
       [&](std::size_t k) {
         Random own = random;
         own.skip(k);
-        drawn[k] = static_cast<std::uint32_t>(lottery.draw(own));
+        const bool is_for_strained = k < for_strained && strained_count > 0;
+        drawn[k] = static_cast<std::uint32_t>((is_for_strained ? strained : all).draw(own));
       },
       kGrain);
   random.skip(drawn.size());

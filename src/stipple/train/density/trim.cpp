@@ -23,14 +23,13 @@ constexpr std::size_t kGrain = 1 << 12;
 
 }  // namespace
 
-Trimmer::Trimmer(const Scene& scene, std::span<const std::size_t> views) {
-  const bool has_points = !scene.has_random_points && !scene.has_carved_points;
-  for (const std::size_t v : views) {
-    const Camera& camera = scene.views[v].camera;
-    const DepthRange seen =
-        (has_points ? depth_range(scene.points, camera) : std::nullopt).value_or(DepthRange{});
-    eyes_.push_back({camera, center_of(camera), kNearShare * seen.near, kFarShare * seen.far});
-  }
+Trimmer::Trimmer(const Scene& scene, std::span<const std::size_t> views) : eyes_(views.size()) {
+  parallel_for(views.size(), [&](std::size_t i) {
+    const Camera& camera = scene.views[views[i]].camera;
+    const DepthRange seen = (scene.has_measured_points() ? depth_range(scene.points, camera) : std::nullopt)
+                                .value_or(DepthRange{});
+    eyes_[i] = {camera, center_of(camera), kNearShare * seen.near, kFarShare * seen.far};
+  });
 }
 
 bool Trimmer::is_stray(Vec3f mean) const {
