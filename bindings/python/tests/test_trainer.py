@@ -112,6 +112,24 @@ def test_training_learns_and_a_checkpoint_continues_with_the_same_bits(scene, tm
         again.restore(tmp_path / "nowhere")
 
 
+def test_the_guard_ends_a_run_that_gets_worse(tmp_path):
+    """Every other photo belongs to another camera, so that training makes other views worse."""
+    write_scene(small_model(), tmp_path / "scene", view_count=32)
+    names = [tmp_path / "scene" / f"{i:02}.png" for i in range(1, 32, 2)]
+    photos = [name.read_bytes() for name in names]
+    for name, photo in zip(names, photos[5:] + photos[:5]):
+        name.write_bytes(photo)
+    trainer = stipple.Trainer(tmp_path / "scene", steps=3000, grow_gradient=1e-4, backend="cpu")
+    assert len(trainer.watched_views) == 3
+    events = []
+    trainer.run(callback=lambda report: events.append(report.guard) if report.guard else None)
+    assert trainer.done and trainer.steps_done == trainer.last_step < 3000
+    assert events[-1].kind == "ends early" and events[-1].last_step == trainer.last_step
+    assert events[-1].psnr < events[-1].best_psnr and not trainer.watched_views
+    with pytest.raises(TypeError, match="eval_every is an option of the command only"):
+        stipple.Trainer(tmp_path / "scene", eval_every=10)
+
+
 def test_callback_can_end_the_run(scene):
     trainer = stipple.Trainer(scene, steps=50, backend="cpu")
     trainer.run(callback=lambda report: np.bool_(report.step < 7))

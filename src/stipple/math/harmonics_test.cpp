@@ -80,7 +80,6 @@ TEST(Harmonics, ColorClampVjpIsExactOnBothSides) {
 
 // Descent along the gradient that a clamped channel gets can only raise it.
 TEST(Harmonics, AClampedChannelCanBeLifted) {
-  using M = Math<double>;
   const Vec3<double> color(0, 0, 0.5), dL(-2, 3, 4);
   EXPECT_EQ(M::color_from_harmonics_vjp(color, dL, false), (Vec3<double>(0, 0, 4)));
   EXPECT_EQ(M::color_from_harmonics_vjp(color, dL, true), (Vec3<double>(-2, 0, 4)));
