@@ -39,7 +39,7 @@ struct Workshop {
     model = trainer.gaussians();
   }
 
-  CleanResult clean(const Gaussians& gaussians, double max_loss_db = 0.1) {
+  CleanResult clean(const Gaussians& gaussians, double max_loss_db = 1) {
     return stipple::clean(
         *backend, gaussians,
         {.scene = scene, .views = views, .photos = photos, .render = {}, .max_loss_db = max_loss_db});

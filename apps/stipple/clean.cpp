@@ -33,7 +33,7 @@ constexpr std::size_t kPhotoBytes = std::size_t{1} << 30;  // limit for decoded 
 
 struct CleanArguments {
   std::string model, output, scene, report;
-  double max_loss_db = 0.1;
+  double max_loss_db = 1;
   BackendChoice backend;
 };
 

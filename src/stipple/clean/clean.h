@@ -31,7 +31,7 @@ struct CleanPhotos {
   std::span<const std::size_t> views;  // those that the model was trained on
   PhotoCache& photos;
   RenderOptions render;
-  double max_loss_db = 0.1;
+  double max_loss_db = 1;
   // Called often, with the work done so far in views; it may throw to stop. The total counts only the
   // examination, which takes most of the time.
   std::function<void(std::size_t done, std::size_t total)> progress = {};
