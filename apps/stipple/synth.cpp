@@ -13,6 +13,7 @@
 #include "apps/stipple/options/whole_number.h"
 #include "apps/stipple/terminal/interrupt.h"
 #include "apps/stipple/terminal/progress.h"
+#include "stipple/camera/pinhole_lens.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/npy.h"
@@ -29,16 +30,6 @@ struct SynthArguments {
   bool depth = false;
   SynthOptions options;
 };
-
-Lens lens_of(const Camera& camera) {
-  Lens lens;
-  lens.model = "PINHOLE";
-  lens.focal_px = {camera.focal_px.x, camera.focal_px.y};
-  lens.center_px = {camera.center_px.x, camera.center_px.y};
-  lens.width_px = camera.width_px;
-  lens.height_px = camera.height_px;
-  return lens;
-}
 
 void save_depth(const SynthPicture& picture, const fs::path& path) {
   Image depth(picture.photo.width_px, picture.photo.height_px, 1);
@@ -60,7 +51,7 @@ ByteImage image_of(const SynthPicture& picture) {
 void save_cameras(const SynthArguments& a, const std::vector<SynthView>& views) {
   std::vector<PosedImage> images;
   for (const SynthView& v : views)
-    images.push_back({v.name, lens_of(v.written_camera), v.written_camera.camera_from_world});
+    images.push_back({v.name, pinhole_lens(v.written_camera), v.written_camera.camera_from_world});
   const Points points = synth_points(a.options);
   if (a.format == "transforms") return save_transforms(images, points, a.output);
   const ColmapFormat format = a.format == "colmap" ? ColmapFormat::kBinary : ColmapFormat::kText;

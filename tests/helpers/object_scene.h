@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "stipple/camera/pinhole_lens.h"
 #include "stipple/camera/pose.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/scene/formats/save_scene.h"
@@ -53,16 +54,6 @@ inline ByteImage ball_photo(const Camera& camera) {
       *to++ = is_hit ? 255 : 0;
     }
   return image;
-}
-
-inline Lens pinhole_lens(const Camera& camera) {
-  Lens lens;
-  lens.model = "PINHOLE";
-  lens.focal_px = {camera.focal_px.x, camera.focal_px.y};
-  lens.center_px = {camera.center_px.x, camera.center_px.y};
-  lens.width_px = camera.width_px;
-  lens.height_px = camera.height_px;
-  return lens;
 }
 
 inline void save_object_scene(const TestFolder& folder, int view_count = 16, int side_px = 32) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The built-in scene with small photos, for tests that train.
+#include "stipple/camera/pinhole_lens.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/scene/formats/save_scene.h"
 #include "stipple/synth/synth.h"
@@ -19,14 +20,8 @@ inline Scene make_synth_scene(const TestFolder& folder, const SynthOptions& opti
     ByteImage image(photo.width_px, photo.height_px, 3);
     image.values = photo.rgb;
     save_png(image, folder / "images" / view.name);
-    Lens lens;
-    lens.model = "PINHOLE";
     const Camera& camera = view.written_camera;
-    lens.focal_px = {camera.focal_px.x, camera.focal_px.y};
-    lens.center_px = {camera.center_px.x, camera.center_px.y};
-    lens.width_px = options.width_px;
-    lens.height_px = options.height_px;
-    images.push_back({view.name, lens, camera.camera_from_world});
+    images.push_back({view.name, pinhole_lens(camera), camera.camera_from_world});
   }
   Points points = synth_points(options);
   points.position.resize(point_count);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stipple/camera/pinhole_lens.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image/orientation.h"
 #include "stipple/photo/undistort.h"
@@ -30,19 +31,12 @@ double working_scale(const Lens& lens, const SceneOptions& options) {
 
 // Scales a lens's undistorted camera to a photo of `scale` times the lens's size. A pinhole photo whose file
 // is within a pixel of that size keeps the size of the file.
-Camera working_camera(Camera camera, const Lens& lens, double scale, const ImageInfo& file) {
+Camera working_camera(const Camera& camera, const Lens& lens, double scale, const ImageInfo& file) {
   const auto side = [&](int full, int in_file) {
     const int wanted = std::max(1, static_cast<int>(std::lround(full * scale)));
     return lens.is_pinhole() && std::abs(in_file - wanted) <= 1 ? in_file : wanted;
   };
-  const int width = side(camera.width_px, file.width_px), height = side(camera.height_px, file.height_px);
-  const Vec2f ratio(static_cast<float>(width) / static_cast<float>(camera.width_px),
-                    static_cast<float>(height) / static_cast<float>(camera.height_px));
-  camera.focal_px = camera.focal_px * ratio;
-  camera.center_px = camera.center_px * ratio;
-  camera.width_px = width;
-  camera.height_px = height;
-  return camera;
+  return resized(camera, side(camera.width_px, file.width_px), side(camera.height_px, file.height_px));
 }
 
 // Whether this size is the lens's size at some scale, up to a pixel of rounding.

@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 
+#include "stipple/camera/pinhole_lens.h"
 #include "stipple/camera/pose.h"
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
@@ -53,13 +54,7 @@ SceneView shrunk(SceneView view) {
   view.mask_path.clear();
   if (side <= kMaxSidePx) return view;
   const auto scaled = [&](int px) { return std::max(1, px * kMaxSidePx / side); };
-  const int width = scaled(camera.width_px), height = scaled(camera.height_px);
-  const Vec2f ratio(static_cast<float>(width) / static_cast<float>(camera.width_px),
-                    static_cast<float>(height) / static_cast<float>(camera.height_px));
-  camera.focal_px = camera.focal_px * ratio;
-  camera.center_px = camera.center_px * ratio;
-  camera.width_px = width;
-  camera.height_px = height;
+  camera = resized(camera, scaled(camera.width_px), scaled(camera.height_px));
   return view;
 }
 
