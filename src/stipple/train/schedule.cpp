@@ -18,6 +18,7 @@ constexpr double kWatchedShare = 0.8;  // of a run; in the rest, the watched vie
 constexpr int kPolishSteps = 1'500;
 constexpr int kFullThresholdAt = 7'500;
 constexpr float kFirstThreshold = 0.3f;  // relative to the full one
+constexpr int kSplitsUntil = 1'500;
 constexpr int kPruneLargeFrom = 3'000;   // of kReferenceSteps; before, large Gaussians may still be split
 constexpr int kRefinementsPerSort = 10;  // in between, new Gaussians are stored next to their origin
 
@@ -64,6 +65,8 @@ float Schedule::grow_gradient(int step) const {
   const float t = std::min(1.0f, static_cast<float>(step) / static_cast<float>(stretched(kFullThresholdAt)));
   return options_.grow_gradient * (kFirstThreshold + (1 - kFirstThreshold) * t);
 }
+
+bool Schedule::splits_at(int step) const { return step <= stretched(kSplitsUntil); }
 
 bool Schedule::grows_after(int step) const { return step < stretched(options_.refine_until); }
 

@@ -19,6 +19,7 @@ class Schedule {
   bool resets_opacity_at(int step) const;
   bool prunes_large_at(int step) const;
   float grow_gradient(int step) const;  // mcmc's threshold
+  bool splits_at(int step) const;       // mcmc places copies beside one another
   bool grows_after(int step) const;     // whether a refinement is still to come
   bool checks_at(int step) const;       // the guard judges the model
   int gives_views_back_at() const;      // the watched views are trained on after this step

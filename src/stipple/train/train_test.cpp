@@ -218,6 +218,42 @@ TEST(Mcmc, SharesTogetherLookLikeTheOriginal) {
     }
 }
 
+// n slices along an axis have the variance and the integral of the Gaussian that they replace.
+TEST(Mcmc, SlicesTogetherHaveTheShapeOfTheOriginal) {
+  for (int n : {1, 2, 3, 5}) {
+    const Slice slice = slice_of(0.4f, n);
+    double variance = std::pow(static_cast<double>(slice.scale_factor), 2);
+    for (int k = 0; k < n; ++k)
+      variance += std::pow((k - (n - 1) / 2.0) * static_cast<double>(slice.spacing), 2) / n;
+    EXPECT_NEAR(variance, 1, 1e-5) << n;
+    EXPECT_NEAR(slice.opacity * slice.scale_factor * static_cast<float>(n), 0.4f, 1e-5f) << n;
+    EXPECT_LT(slice_of(0.999f, n).opacity, 0.995f) << "such a slice could not be optimised";
+  }
+}
+
+TEST(Mcmc, SplitsAlongTheLongestAxisIfAsked) {
+  Crowd c;
+  for (int i = 0; i < 4; ++i) c.add(0.01f, 0.5f, i == 2 ? 1e-3f : 1e-4f);
+  c.in.log_scale[2] = {std::log(0.01f), std::log(0.3f), std::log(0.02f)};
+  c.in.rotation[2] = {std::sqrt(0.5f), 0, 0, std::sqrt(0.5f)};  // turns y to -x
+  Random random(3);
+  TrainOptions options;
+  const DensityPlan plan = plan_mcmc(c.in, options, {5e-4f, true, true}, random);
+  ASSERT_EQ(plan.source, (std::vector<std::uint32_t>{0, 1, 2, 2, 3}));
+  const Slice slice = slice_of(0.5f, 2);
+  const Vec3f between = plan.mean[3] - plan.mean[2], middle = (plan.mean[3] + plan.mean[2]) * 0.5f;
+  EXPECT_NEAR(between.x, -0.3f * slice.spacing, 1e-6f);
+  EXPECT_NEAR(std::hypot(between.y, between.z), 0, 1e-6f);
+  EXPECT_NEAR(std::hypot(middle.x - c.in.mean[2].x, middle.y, middle.z), 0, 1e-6f);
+  for (std::size_t i : {2u, 3u}) {
+    EXPECT_FLOAT_EQ(plan.log_scale[i].x, std::log(0.01f));
+    EXPECT_FLOAT_EQ(plan.log_scale[i].y, std::log(0.3f * slice.scale_factor));
+    EXPECT_FLOAT_EQ(plan.log_scale[i].z, std::log(0.02f));
+    EXPECT_NEAR(M::sigmoid(plan.logit_opacity[i]), slice.opacity, 1e-6f);
+    EXPECT_EQ(plan.moment_source[i], kNone);
+  }
+}
+
 // A faint Gaussian for every fifth, and a large gradient for every fourth of the others.
 Crowd mixed_crowd() {
   Crowd c;
@@ -227,7 +263,7 @@ Crowd mixed_crowd() {
 
 std::size_t mcmc_count(const Crowd& c, const TrainOptions& o, float grow_gradient, bool may_grow = true) {
   Random random(3);
-  return plan_mcmc(c.in, o, grow_gradient, may_grow, random).size();
+  return plan_mcmc(c.in, o, {grow_gradient, may_grow}, random).size();
 }
 
 TEST(Mcmc, GrowsByOneForEveryLargeGradientWithinTheLimits) {
@@ -248,7 +284,7 @@ TEST(Mcmc, RelocatesFaintGaussiansToThoseWithLargeGradients) {
   Crowd c = mixed_crowd();
   const TrainOptions o;
   Random random(3);
-  DensityPlan plan = plan_mcmc(c.in, o, 5e-4f, true, random);
+  DensityPlan plan = plan_mcmc(c.in, o, {5e-4f}, random);
   for (std::size_t i = 0; i < plan.size(); ++i) {
     EXPECT_GE(plan.source[i], 20u);
     if (i > 0 && plan.source[i] == plan.source[i - 1]) {
@@ -265,15 +301,15 @@ TEST(Mcmc, RelocatesFaintGaussiansToThoseWithLargeGradients) {
   // If most are faint, one place with a large gradient does not get them all.
   Crowd few;
   for (int i = 0; i < 200; ++i) few.add(0.01f, i < 150 ? 0.001f : 0.5f, i == 199 ? 1e-3f : 1e-4f);
-  plan = plan_mcmc(few.in, o, 5e-4f, true, random);
+  plan = plan_mcmc(few.in, o, {5e-4f}, random);
   EXPECT_EQ(plan.size(), 201u);
   EXPECT_LT(std::count(plan.source.begin(), plan.source.end(), 199u), 20);
   // Without any large gradient, the faint ones still move, to any other.
-  plan = plan_mcmc(c.in, o, 5e-3f, true, random);
+  plan = plan_mcmc(c.in, o, {5e-3f}, random);
   EXPECT_EQ(plan.size(), 100u);
   for (const std::uint32_t source : plan.source) EXPECT_GE(source, 20u);
   for (float& v : c.in.logit_opacity) v = M::logit(0.001f);
-  EXPECT_EQ(plan_mcmc(c.in, o, 5e-4f, true, random).size(), 100u);  // nothing to copy from
+  EXPECT_EQ(plan_mcmc(c.in, o, {5e-4f}, random).size(), 100u);  // nothing to copy from
 }
 
 // Many Gaussians, among them some for every case.
@@ -295,7 +331,10 @@ TEST(DensityPlan, DoesNotDependOnTheNumberOfThreads) {
   for (const auto& make : std::vector<std::function<DensityPlan(Random&)>>{
            [&](Random& random) { return plan_adc(in, kAdc, 1.0f, true, true, random); },
            [&](Random& random) { return plan_adc(in, capped, 1.0f, true, true, random); },
-           [&](Random& random) { return plan_mcmc(in, {}, 2e-4f, true, random); }}) {
+           [&](Random& random) { return plan_mcmc(in, {}, {2e-4f}, random); },
+           [&](Random& random) {
+             return plan_mcmc(in, {}, {2e-4f, true, true}, random);
+           }}) {
     DensityPlan plans[2];
     Random random[2] = {Random(1), Random(1)};
     for (int k = 0; k < 2; ++k)

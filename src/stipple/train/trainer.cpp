@@ -255,7 +255,9 @@ void Trainer::Impl::refine() {
   const bool may_grow = guard_.state().may_grow;
   DensityPlan plan =
       options_.strategy == Strategy::kMcmc
-          ? plan_mcmc(input, options_, schedule_.grow_gradient(state_.step), may_grow, random)
+          ? plan_mcmc(input, options_,
+                      {schedule_.grow_gradient(state_.step), may_grow, schedule_.splits_at(state_.step)},
+                      random)
           : plan_adc(input, options_, extent_, schedule_.prunes_large_at(state_.step), may_grow, random);
   if (plan.size() == 0 && recover_from_collapse()) return;
   if (plan.size() == 0)

@@ -17,6 +17,8 @@ using M = Math<float>;
 constexpr int kMaxShares = 51;
 constexpr std::size_t kMostRelocatedTo = 4;  // a strained Gaussian, on average
 constexpr float kMostOpaque = 1 - 1e-6f;
+constexpr float kSliceShrink = -0.7f;  // a slice of n is n^kSliceShrink times as long: two overlap by a third
+constexpr float kMostOpaqueSlice = 0.99f;
 constexpr std::size_t kGrain = 1 << 14;
 
 // Draws indices with probabilities proportional to their weights, with replacement.
@@ -59,6 +61,12 @@ std::vector<float> opacities_of_the_living(const DensityInput& input, float leas
   return opacity;
 }
 
+// A unit vector in the Gaussian's own frame.
+Vec3f longest_axis(Vec3f log_scale) {
+  if (log_scale.x >= log_scale.y && log_scale.x >= log_scale.z) return {1, 0, 0};
+  return log_scale.y >= log_scale.z ? Vec3f(0, 1, 0) : Vec3f(0, 0, 1);
+}
+
 // Whether a Gaussian's gradients say that it cannot represent what it covers.
 bool is_strained(const DensityInput& input, std::size_t i, float threshold) {
   const Vec2f s = input.statistics[i];
@@ -86,6 +94,34 @@ std::size_t grown(std::size_t n, std::size_t strained_count, const TrainOptions&
   return options.max_gaussians > 0 ? std::max(n, std::min(options.max_gaussians, wanted)) : wanted;
 }
 
+// Where the copies of Gaussian i stand in the plan: [first, first + n).
+struct Copies {
+  std::size_t i, first;
+  int n;
+};
+
+void place_shares(const DensityInput& input, float opacity, Copies c, DensityPlan& plan) {
+  const Share share = share_of(opacity, c.n);
+  for (std::size_t at = c.first; at < c.first + static_cast<std::size_t>(c.n); ++at) {
+    plan.logit_opacity[at] = M::logit(share.opacity);
+    plan.log_scale[at] = input.log_scale[c.i] + Vec3f(1, 1, 1) * std::log(share.scale_factor);
+  }
+}
+
+void place_slices(const DensityInput& input, float opacity, Copies c, DensityPlan& plan) {
+  const Slice slice = slice_of(opacity, c.n);
+  const Vec3f log_scale = input.log_scale[c.i];
+  const Vec3f axis = longest_axis(log_scale);
+  const Vec3f step = M::rotation_from_quaternion(input.rotation[c.i]) * axis *
+                     (slice.spacing * std::exp(dot(axis, log_scale)));
+  for (int k = 0; k < c.n; ++k) {
+    const std::size_t at = c.first + static_cast<std::size_t>(k);
+    plan.mean[at] = input.mean[c.i] + step * (static_cast<float>(k) - 0.5f * static_cast<float>(c.n - 1));
+    plan.logit_opacity[at] = M::logit(slice.opacity);
+    plan.log_scale[at] = log_scale + axis * std::log(slice.scale_factor);
+  }
+}
+
 }  // namespace
 
 // With the opacity o' = 1 - (1 - o)^(1/n), the scale factor follows from equal integrals along a line through
@@ -106,18 +142,26 @@ Share share_of(float opacity, int n) {
   return {static_cast<float>(part), static_cast<float>(o / sum)};
 }
 
-DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, float grow_gradient,
-                      bool may_grow, Random& random) {
+// Equally spaced points have the variance spacing^2 (n^2 - 1) / 12.
+Slice slice_of(float opacity, int n) {
+  const auto count = static_cast<float>(n);
+  const float factor = std::pow(count, kSliceShrink);
+  const float spacing = n > 1 ? std::sqrt(12 * (1 - factor * factor) / (count * count - 1)) : 0.0f;
+  return {std::min(opacity / (count * factor), kMostOpaqueSlice), factor, spacing};
+}
+
+DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, const McmcStep& step,
+                      Random& random) {
   const std::size_t n = input.mean.size();
   const std::vector<float> opacity = opacities_of_the_living(input, options.prune_opacity);
   std::size_t strained_count = 0;
-  const Lottery strained(parent_weights(input, opacity, grow_gradient, strained_count)), all(opacity);
+  const Lottery strained(parent_weights(input, opacity, step.grow_gradient, strained_count)), all(opacity);
   if (all.is_empty())  // every Gaussian is too faint, so that there is none to copy
     return plan_copies(input, std::vector<std::uint32_t>(n, 1), {});
   std::vector<std::uint32_t> shares(n);
   std::transform(opacity.begin(), opacity.end(), shares.begin(), [](float o) { return o > 0 ? 1u : 0u; });
   const std::size_t alive = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
-  const std::size_t after = may_grow ? grown(n, strained_count, options) : n;
+  const std::size_t after = step.may_grow ? grown(n, strained_count, options) : n;
   std::vector<std::uint32_t> drawn(after - alive);
   // If there are far more faint Gaussians than strained ones, only some of them can be of use there.
   const std::size_t for_strained = after - n + kMostRelocatedTo * strained_count;
@@ -134,11 +178,11 @@ DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, fl
   for (const std::uint32_t i : drawn) ++shares[i];
 
   return plan_copies(input, shares, [&](std::size_t i, std::size_t first, DensityPlan& plan) {
-    const Share share = share_of(opacity[i], static_cast<int>(shares[i]));
+    const Copies copies{i, first, static_cast<int>(shares[i])};
+    (step.splits ? place_slices : place_shares)(input, opacity[i], copies, plan);
     for (std::size_t at = first; at < first + shares[i]; ++at) {
       plan.moment_source[at] = Backend::kNoRow;  // the optimiser's history no longer applies
-      plan.logit_opacity[at] = M::logit(std::max(share.opacity, options.prune_opacity));
-      plan.log_scale[at] = input.log_scale[i] + Vec3f(1, 1, 1) * std::log(share.scale_factor);
+      plan.logit_opacity[at] = std::max(plan.logit_opacity[at], M::logit(options.prune_opacity));
     }
   });
 }
