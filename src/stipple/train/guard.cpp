@@ -11,7 +11,7 @@ namespace stipple {
 namespace {
 
 constexpr std::size_t kLeastViews = 24;  // with fewer, every view is needed for training
-constexpr std::size_t kViewsPerWatched = 10, kLeastWatched = 3, kMostWatched = 8;
+constexpr std::size_t kViewsPerWatched = 10, kLeastWatched = 3, kMostWatched = 12;
 
 constexpr double kWorse = 0.1;      // dB; smaller differences are noise
 constexpr int kPatience = 3;        // scores in a row that must be worse

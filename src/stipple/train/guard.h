@@ -67,7 +67,7 @@ class Guard {
 };
 
 // The training views to watch, spread over the capture: none if there are fewer than 24, otherwise every
-// tenth, but at least 3 and at most 8.
+// tenth, but at least 3 and at most 12.
 std::vector<std::size_t> choose_watched(std::span<const std::size_t> training_views);
 
 }  // namespace stipple

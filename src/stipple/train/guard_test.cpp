@@ -122,7 +122,7 @@ TEST(Guard, WatchesAFewViewsSpreadOverTheCapture) {
   std::vector<std::size_t> views(23);
   std::iota(views.begin(), views.end(), std::size_t{100});
   EXPECT_TRUE(choose_watched(views).empty());
-  for (const auto& [count, watched] : {std::pair{24, 3}, {45, 4}, {80, 8}, {1000, 8}}) {
+  for (const auto& [count, watched] : {std::pair{24, 3}, {45, 4}, {80, 8}, {1000, 12}}) {
     views.resize(static_cast<std::size_t>(count));
     std::iota(views.begin(), views.end(), std::size_t{100});
     const std::vector<std::size_t> chosen = choose_watched(views);

@@ -16,6 +16,7 @@ constexpr int kCheckEvery = 500;
 constexpr int kLeastCheckInterval = 100;
 constexpr double kWatchedShare = 0.8;  // of a run; in the rest, the watched views are trained on
 constexpr int kPolishSteps = 1'500;
+constexpr float kLastRate = 0.1f;  // relative to the rate before the last part of a run
 constexpr int kFullThresholdAt = 7'500;
 constexpr float kFirstThreshold = 0.3f;  // relative to the full one
 constexpr int kSplitsUntil = 1'500;
@@ -90,6 +91,14 @@ float Schedule::mean_rate(int step) const {
   const double rate = std::exp((1 - t) * std::log(static_cast<double>(options_.mean_rate)) +
                                t * std::log(static_cast<double>(options_.final_mean_rate)));
   return static_cast<float>(rate * static_cast<double>(extent_)) * batch_factor();
+}
+
+float Schedule::fall(float done) { return std::pow(kLastRate, done); }
+
+float Schedule::final_fall(int step) const {
+  const int begin = gives_views_back_at();
+  if (step <= begin) return 1;
+  return fall(static_cast<float>(step - begin) / static_cast<float>(options_.steps - begin));
 }
 
 float Schedule::noise(int step) const {

@@ -26,6 +26,10 @@ class Schedule {
   int polish_steps() const;             // of a run that the guard ends early
 
   float mean_rate(int step) const;  // includes the scene extent
+  // In the last part of a run, all other rates fall, too: the factor for a share of that part, and for a
+  // step.
+  static float fall(float done);
+  float final_fall(int step) const;
   float noise(int step) const;  // mcmc's, as an inverse length; decays with the learning rate of the means
 
   // adam_step is the number of this update: the step less the number of skipped steps.

@@ -95,6 +95,11 @@ TEST(Schedule, HasTheUsualStepsAndLearningRates) {
   EXPECT_FLOAT_EQ(a.logit_opacity, 2.5e-2f);
   EXPECT_FLOAT_EQ(a.sh_base, 2.5e-3f);
   EXPECT_FLOAT_EQ(a.sh_rest, 1.25e-4f);
+  EXPECT_TRUE(s.splits_at(1'500));
+  EXPECT_FALSE(s.splits_at(1'600));
+  EXPECT_FLOAT_EQ(s.final_fall(24'000), 1);
+  EXPECT_NEAR(s.final_fall(27'000), std::sqrt(0.1f), 1e-6f);
+  EXPECT_NEAR(s.final_fall(30'000), 0.1f, 1e-6f);
 }
 
 TEST(Schedule, ScalesWithTheNumberOfSteps) {

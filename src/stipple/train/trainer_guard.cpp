@@ -9,9 +9,8 @@ namespace stipple {
 
 namespace {
 
-constexpr double kBetter = 0.05;         // dB; a smaller gain is not worth going back for
-constexpr float kSaferRates = 0.5f;      // after every collapse
-constexpr float kLastPolishRate = 0.1f;  // relative to the first step of the polish
+constexpr double kBetter = 0.05;     // dB; a smaller gain is not worth going back for
+constexpr float kSaferRates = 0.5f;  // after every collapse
 
 }  // namespace
 
@@ -146,16 +145,16 @@ void Trainer::Impl::end_early() {
   state_.polish_until = std::min(options_.steps, state_.step + schedule_.polish_steps());
 }
 
-// The schedule's rates, lowered after a collapse. In the polish of a run that ends early, the rates fall to a
-// tenth, and that of the means to the schedule's last.
+// The schedule's rates, lowered after a collapse. In the polish of a run that ends early, they fall as in the
+// last part of every run, and that of the means to the schedule's last.
 AdamOptions Trainer::Impl::rates() const {
   AdamOptions adam = schedule_.rates(state_.step, state_.adam_step + 1);
-  float factor = std::pow(kSaferRates, static_cast<float>(guard_.state().collapses));
-  float mean_factor = factor;
+  const float safer = std::pow(kSaferRates, static_cast<float>(guard_.state().collapses));
+  float factor = safer * schedule_.final_fall(state_.step), mean_factor = safer;
   if (state_.polish_until > 0) {
     const float done = static_cast<float>(state_.step - state_.polish_from) /
                        static_cast<float>(std::max(1, state_.polish_until - state_.polish_from));
-    factor *= std::pow(kLastPolishRate, done);
+    factor = safer * schedule_.fall(done);
     const float last = schedule_.mean_rate(options_.steps) / schedule_.mean_rate(state_.step);
     mean_factor *= std::pow(last, done);
   }
