@@ -3,53 +3,22 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
-#include <limits>
-#include <optional>
 #include <tuple>
 
 #include "stipple/camera/pose.h"
 #include "stipple/core/parallel.h"
 #include "stipple/scene/point_colors.h"
+#include "stipple/scene/seen_points.h"
 
 namespace stipple {
 
 namespace {
 
 using Color = std::array<std::uint8_t, 3>;
-using Seen = std::vector<std::optional<Vec3f>>;  // by point: where a view sees it
 
 constexpr std::uint8_t kGrey = 128;         // of a point that no photo shows; far from both ends of the range
 constexpr std::uint8_t kLeastWeight = 128;  // of a pixel that counts
 constexpr std::size_t kMostViews = 16;      // whose colours are compared
-constexpr float kPointsPerCell = 8;         // of the grid that shows which points are in front
-constexpr float kLeastGap = 1.07f;  // between surfaces: a point that is this many times as deep is hidden
-
-// The depth of the nearest point in each cell of a view. Cells are large enough that a surface in front of
-// others has a point in most of those that it covers.
-class FrontDepths {
- public:
-  FrontDepths(const Camera& camera, const Seen& seen) {
-    const auto count = std::ranges::count_if(seen, [](const auto& p) { return p.has_value(); });
-    const float area_px2 = static_cast<float>(camera.width_px) * static_cast<float>(camera.height_px);
-    cell_px_ = std::max(1.0f, std::sqrt(kPointsPerCell * area_px2 / static_cast<float>(count + 1)));
-    width_ = cell_of(static_cast<float>(camera.width_px)) + 1;
-    depth_.assign(width_ * (cell_of(static_cast<float>(camera.height_px)) + 1),
-                  std::numeric_limits<float>::infinity());
-    for (const std::optional<Vec3f>& p : seen)
-      if (p) depth_[index(*p)] = std::min(depth_[index(*p)], p->z);
-  }
-
-  bool hides(Vec3f p) const { return p.z > kLeastGap * depth_[index(p)]; }
-
- private:
-  std::size_t cell_of(float px) const { return static_cast<std::size_t>(px / cell_px_); }
-  std::size_t index(Vec3f p) const { return cell_of(p.y) * width_ + cell_of(p.x); }
-
-  float cell_px_;
-  std::size_t width_;
-  std::vector<float> depth_;
-};
 
 struct Sample {
   bool is_hidden;
@@ -100,9 +69,7 @@ constexpr std::size_t kGrain = 1 << 12;
 void add_view(const Camera& camera, const Photo& photo, const std::vector<Vec3f>& points,
               std::vector<Samples>& samples) {
   assert(photo.width_px == camera.width_px && photo.height_px == camera.height_px);
-  Seen seen(points.size());
-  parallel_for(
-      points.size(), [&](std::size_t i) { seen[i] = project_point(camera, points[i]); }, kGrain);
+  const SeenPoints seen = see_points(camera, points);
   const FrontDepths front(camera, seen);
   const Vec3f center = center_of(camera);
   parallel_for(
