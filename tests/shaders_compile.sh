@@ -61,6 +61,7 @@ body='
   vec3 noisy = perturbed_mean(vec3(x), vec3(x), vec4(1.0, x, x, x), x, 0.1, words, words ^ 1u, 3u);
   TileRange columns = tile_columns(f, splat_tau(log2_of(f.opacity)), tile_rows(f, 9).begin, 9);
   WindowMeans m; m.x = x; m.y = x; m.xx = x; m.yy = x; m.xy = ssim_window_weight(1);
+  DepthPixel depth_pixel; depth_pixel.inverse_depth = x; depth_pixel.alpha = alpha;
   AdamRule rule; rule.rate = 0.1; rule.beta1 = 0.9; rule.beta2 = 0.999; rule.epsilon = 1e-8;
   rule.inverse_correction1 = 1.0; rule.inverse_correction2 = 1.0;
   AdamParameter p; p.value = x; p.first_moment = x; p.second_moment = x;
@@ -71,7 +72,8 @@ body='
       absolute_difference_vjp(x, 0.5, 1.0) + adam(p, x, rule).value +
       gaussian.dL_dstored.mean.x + gaussian.dL_dstored.covariance.xy + moved.translation.x + alpha_again +
       unfold_conic(folded.curve).x + splat_gradient(s.conic, s.opacity, moments).opacity + noisy.x +
-      density_statistic(g.mean_px, vec2(x)).x + over_background(x, alpha, 1.0);
+      density_statistic(g.mean_px, vec2(x)).x + over_background(x, alpha, 1.0) + depth_error(depth_pixel, 0.5) +
+      depth_error_vjp(depth_pixel, 0.5, 1.0).alpha;
 '
 { echo '#version 460'; maths
   echo 'layout(local_size_x = 1) in; layout(set = 0, binding = 0) buffer Data { float data[]; };'

@@ -23,6 +23,7 @@ set(public_headers
   math/blending.glsl
   math/covariance.glsl
   math/density.glsl
+  math/depth.glsl
   math/footprint.glsl
   math/gaussian.glsl
   math/harmonics.glsl

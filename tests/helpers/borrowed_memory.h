@@ -58,7 +58,7 @@ struct OwnArrays {
 template <class Blocks>
 void expect_stages_stay_within_borrowed_memory(const std::string& name, std::size_t count, Blocks& blocks) {
   const Gaussians g = random_cloud(count, 3, 90, {.spread = 1.5f});
-  const View view{looking_down_z(53, 37, 40), {.depth = DepthOutput::kExpected}};
+  const View view{looking_down_z(53, 37, 40), {.depth = DepthOutput::kInverse}};
   const std::size_t pixels = 53 * 37;
   const int channel_count = 5;
   const std::vector<float> features = random_values(count * channel_count, 91),
@@ -102,6 +102,10 @@ void expect_stages_stay_within_borrowed_memory(const std::string& name, std::siz
     out.dL_dcolor = pass.dL_dframe.color.download(backend);
     pass.dL_dframe.alpha = memory.array(random_values(pixels, 2));
     pass.dL_dframe.depth = memory.array(random_values(pixels, 3));
+    DepthSamples depths;
+    depths.samples =
+        memory.array(std::vector<DepthSample>{{0, 0.25f}, {static_cast<std::uint32_t>(pixels - 1), 0.5f}});
+    backend.depth_loss(depths, 1, pass);
     pass.dL_dsplat.splat = memory.template array<Splat>(count);
     pass.dL_dsplat.absolute_mean_px = memory.template array<Vec2f>(count);
     backend.blend_backward(view, wanted, pass);

@@ -3,8 +3,9 @@
 #pragma once
 // The contract between a device and everything that renders or trains on it.
 //
-// A pass runs through stages: project, bin and blend render a frame; loss, blend_backward and
-// project_backward propagate its gradient back to the parameters; optimize and perturb update them. Stages
+// A pass runs through stages: project, bin and blend render a frame; loss and depth_loss differentiate it;
+// blend_backward and project_backward propagate its gradient back to the parameters; optimize and perturb
+// update them. Stages
 // return nothing to the host and do not wait for the device, except that bin waits if it cannot predict the
 // capacity a view needs. The host obtains all results at once, with read(), at the end (docs/backends.md).
 #include <span>
@@ -43,6 +44,10 @@ class Backend : public Device {
 
   // Writes Pass::dL_dframe. Of the view, it uses the background, for a target with alpha.
   virtual void loss(const View&, const LossTarget&, const LossOptions&, Pass&) = 0;
+
+  // Adds the gradient of weight * (the loss that DepthSamples describes) to Pass::dL_dframe, whose planes of
+  // alpha and depth are made if they are empty. The frame must have been rendered with DepthOutput::kInverse.
+  virtual void depth_loss(const DepthSamples&, float weight, Pass&) = 0;
 
   // Backward. blend_backward reads Pass::dL_dframe and writes Pass::dL_dsplat.
   virtual void blend_backward(const View&, const WantedGradients&, Pass&) = 0;

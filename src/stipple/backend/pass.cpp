@@ -18,6 +18,11 @@ void check_frame_gradient(const Pass& pass) {
     throw Error("the gradient of a frame must have the size of the frame");
 }
 
+void add_depth_gradient(Device& device, Pass& pass) {
+  for (DeviceArray<float>* plane : {&pass.dL_dframe.alpha, &pass.dL_dframe.depth})
+    if (plane->empty()) plane->resize_zero(device, pass.frame.transmittance.size());
+}
+
 void copy_public(Device& device, const Pass& from, Pass& to) {
   to.projection.splat = from.projection.splat.copy(device);
   to.bins.column_count = from.bins.column_count;

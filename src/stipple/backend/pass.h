@@ -171,6 +171,9 @@ struct Pass {
 // Throws Error unless Pass::dL_dframe matches Pass::frame. Gradients from a caller's loss may not.
 void check_frame_gradient(const Pass& pass);
 
+// Gives Pass::dL_dframe the planes of alpha and depth that it lacks, filled with zeros.
+void add_depth_gradient(Device& device, Pass& pass);
+
 // Copies everything but the scratch, which only its backend can copy (Backend::copy_of).
 void copy_public(Device& device, const Pass& from, Pass& to);
 

@@ -19,16 +19,29 @@ WantedGradients wanted_for(const TrainStep& step) {
   return wanted;
 }
 
-// Computes the frame's gradient with the built-in loss, the caller's own loss, or both.
-void differentiate_frame(Backend& backend, const TrainView& view, const TrainStep& step, Pass& pass) {
-  if (view.target) {
-    backend.loss(view.view, *view.target, step.loss, pass);
+bool uses_depths(const TrainView& view, const TrainStep& step) {
+  return step.depth_weight != 0 && view.depths && !view.depths->samples.empty();
+}
+
+// The view as it is rendered. Depth costs time, so it is rendered only if it is used.
+View rendered_view(const TrainView& view, const TrainStep& step) {
+  View rendered = view.view;
+  if (uses_depths(view, step)) rendered.options.depth = DepthOutput::kInverse;
+  return rendered;
+}
+
+// Computes the frame's gradient with the built-in losses, the caller's own loss, or both.
+void differentiate_frame(Backend& backend, const TrainView& train_view, const View& view,
+                         const TrainStep& step, Pass& pass) {
+  if (train_view.target) {
+    backend.loss(view, *train_view.target, step.loss, pass);
   } else {
     pass.dL_dframe.color.resize_zero(backend, pass.frame.color.size());
     pass.dL_dframe.alpha.resize(backend, 0);
     pass.dL_dframe.depth.resize(backend, 0);
   }
-  if (step.own_loss) step.own_loss(backend, view.view, pass.frame, pass.dL_dframe);
+  if (uses_depths(train_view, step)) backend.depth_loss(*train_view.depths, step.depth_weight, pass);
+  if (step.own_loss) step.own_loss(backend, view, pass.frame, pass.dL_dframe);
 }
 
 void enqueue(Backend& backend, TrainState& state, std::span<const TrainView> views, const TrainStep& step,
@@ -37,14 +50,15 @@ void enqueue(Backend& backend, TrainState& state, std::span<const TrainView> vie
   const WantedGradients wanted = wanted_for(step);
   backend.begin(pass, static_cast<int>(views.size()));
   buffers.sum.is_empty = true;
-  for (const TrainView& view : views) {
-    forward(backend, state.gaussians, {}, view.view, pass);
-    differentiate_frame(backend, view, step, pass);
-    backend.blend_backward(view.view, wanted, pass);
+  for (const TrainView& train_view : views) {
+    const View view = rendered_view(train_view, step);
+    forward(backend, state.gaussians, {}, view, pass);
+    differentiate_frame(backend, train_view, view, step, pass);
+    backend.blend_backward(view, wanted, pass);
     if (views.size() > 1)
-      backend.project_backward(state.gaussians, {}, view.view, wanted, pass, buffers.sum);
+      backend.project_backward(state.gaussians, {}, view, wanted, pass, buffers.sum);
     else
-      backend.project_backward_optimize(state, view.view, wanted, step.adam, step.loss, pass);
+      backend.project_backward_optimize(state, view, wanted, step.adam, step.loss, pass);
   }
   if (views.size() > 1) backend.optimize(state, buffers.sum, step.adam, step.loss, pass);
   if (step.noise != 0) backend.perturb(state.gaussians, step.noise, step.noise_seed, pass);

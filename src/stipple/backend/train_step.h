@@ -25,6 +25,19 @@ struct LossOptions {
   float opacity_penalty = 0, scale_penalty = 0;
 };
 
+// A pixel of a view whose depth is known.
+struct DepthSample {
+  std::uint32_t pixel;  // y * width + x
+  float inverse_depth;
+};
+
+// What is known about the depths of a view. The depth loss is scale * mean |D - A / d| over the samples,
+// where D is the blended inverse depth of the pixel, A its alpha and d its known depth (math/depth.glsl).
+struct DepthSamples {
+  DeviceArray<DepthSample> samples;  // at most one for each pixel
+  float scale = 1;                   // scene units: a typical depth, which makes the loss a plain number
+};
+
 // A loss function supplied by the caller. It adds its gradient to that of the frame, on the device. An empty
 // array stands for zero: to add a gradient of alpha or depth, first resize it to one plane. The function may
 // be called more than once per step, and for frames that are then discarded.
@@ -57,6 +70,9 @@ TrainState make_train_state(Device& device, const Gaussians& gaussians);
 struct TrainStep {  // the options of a step
   LossOptions loss;
   FrameLoss own_loss;  // added to `loss`, or used alone if a view has no target; may be empty
+  // Of the depth loss, for views that have depths; 0 leaves it out. The value that is reported as the loss of
+  // a view does not include it, just as it does not include the penalties.
+  float depth_weight = 0;
   AdamOptions adam;
   bool absolute_gradients = false;    // use them in the density statistics
   bool lifts_clamped_colors = false;  // WantedGradients::lifts_clamped_colors
@@ -70,6 +86,8 @@ struct TrainStep {  // the options of a step
 struct TrainView {
   View view;
   const LossTarget* target = nullptr;  // null if only TrainStep::own_loss applies
+  // Null if none are known. If they are used, the view is rendered with its inverse depth.
+  const DepthSamples* depths = nullptr;
 };
 
 struct TrainBuffers {  // memory reused from step to step; the contents are undefined in between

@@ -64,6 +64,7 @@ class CpuBackend : public Backend, public MemoryBorrower {
   void blend(const View&, Pass&) override;
   void blend_channels(const View&, const Channels&, Pass&, DeviceArray<float>& planes) override;
   void loss(const View&, const LossTarget&, const LossOptions&, Pass&) override;
+  void depth_loss(const DepthSamples&, float weight, Pass&) override;
   void blend_backward(const View&, const WantedGradients&, Pass&) override;
   void blend_channels_backward(const View&, const Channels&, const DeviceArray<float>& planes,
                                const DeviceArray<float>& dL_dplanes, Pass&,
