@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The depth loss: the stage of every backend, and a training step with it.
+// The depth loss: the stage of every backend, a training step with it, and the trainer.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "stipple/backend/cpu/cpu_backend.h"
 #include "stipple/train/depth_samples.h"
+#include "stipple/train/trainer.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/conformance_scenes.h"
+#include "tests/helpers/synth_scene.h"
 
 namespace stipple {
 namespace {
@@ -213,6 +215,70 @@ TEST(DepthLossStep, RendersDepthOnlyIfItIsUsed) {
   EXPECT_FALSE(same_bits(trained(&some, 1), plain));
   EXPECT_EQ(backend.depth_frames, 1);
   EXPECT_EQ(backend.depth_losses, 1);
+}
+
+const Scene& small_scene() {
+  static const TestFolder folder;
+  static const Scene scene =
+      make_synth_scene(folder, {.view_count = 6, .width_px = 64, .height_px = 48, .seed = 1}, 1500);
+  return scene;
+}
+
+TrainOptions quick(float depth_weight) {
+  TrainOptions o = default_train_options(Strategy::kMcmc);
+  o.steps = 200;
+  o.max_gaussians = 3000;
+  o.depth_weight = depth_weight;
+  o.depth_decay = 1;
+  o.depth_every = 2;
+  return o;
+}
+
+// Over all views.
+double mean_depth_error(Backend& backend, const Trainer& trainer) {
+  double sum = 0;
+  for (const SceneView& view : small_scene().views)
+    sum += mean_depth_error(backend, trainer.device_gaussians(), {view.camera, {}},
+                            known_depths(small_scene().points, view.camera));
+  return sum / static_cast<double>(small_scene().views.size());
+}
+
+TEST(DepthTraining, AStrongWeightKeepsTheModelAtThePoints) {
+  CountingBackend plain_backend, backend;
+  Trainer plain(plain_backend, small_scene(), quick(0)), strong(backend, small_scene(), quick(1));
+  while (!plain.done()) plain.step();
+  while (!strong.done()) strong.step();
+  EXPECT_EQ(plain_backend.depth_frames, 0);
+  EXPECT_EQ(plain_backend.depth_losses, 0);
+  EXPECT_EQ(backend.depth_losses, 100);
+  EXPECT_EQ(backend.depth_frames, backend.depth_losses);
+  EXPECT_LT(mean_depth_error(backend, strong), 0.6 * mean_depth_error(plain_backend, plain));
+}
+
+TEST(DepthTraining, ResumingGivesTheSameBits) {
+  TrainOptions o = quick(0.1f);
+  o.stop_at = 40;
+  o.batch = 2;
+  const auto backend = make_test_backend("cpu");
+  TestFolder folder;
+  Trainer whole(*backend, small_scene(), o), rest(*backend, small_scene(), o);
+  while (!whole.done()) {
+    whole.step();
+    if (whole.steps_done() == 17) whole.save(folder / "checkpoint");
+  }
+  rest.restore(folder / "checkpoint");
+  while (!rest.done()) rest.step();
+  EXPECT_TRUE(same_bits(whole.gaussians(), rest.gaussians()));
+}
+
+// Random points say nothing about depths.
+TEST(DepthTraining, PointsThatWereNotMeasuredAreIgnored) {
+  Scene scene = small_scene();
+  scene.has_random_points = true;
+  CountingBackend backend;
+  Trainer trainer(backend, scene, quick(1));
+  for (int i = 0; i < 10; ++i) trainer.step();
+  EXPECT_EQ(backend.depth_frames, 0);
 }
 
 }  // namespace

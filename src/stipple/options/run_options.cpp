@@ -32,6 +32,8 @@ void check(const RunOptions& o) {
   require(t.start_scale > 0, "start_scale", "must be greater than 0");
   require(t.mean_rate > 0, "mean_rate", "must be greater than 0");
   require(t.final_mean_rate > 0, "final_mean_rate", "must be greater than 0");
+  require(t.depth_decay > 0 && t.depth_decay <= 1, "depth_decay", "must be greater than 0 and at most 1");
+  require(t.depth_every >= 1, "depth_every", "must be at least 1");
   require(t.growth >= 1, "growth", "must be at least 1");
   require(o.scene.max_resolution_px <= 65'536, "max_resolution", "must be from 0 to 65536");
   require(o.scene.downscale >= 1 && o.scene.downscale <= 64, "downscale", "must be from 1 to 64");

@@ -112,6 +112,12 @@ void for_each_run_option(Options& o, F f) {
   f("opacity_penalty", "Loss", t.opacity_penalty, "weight of the mean opacity in the loss");
   f("scale_penalty", "Loss", t.scale_penalty,
     "weight of the mean scale in the loss; scales are fractions of the scene extent");
+  f("depth_weight", "Loss", t.depth_weight,
+    "weight of the difference between rendered depths and those of the scene's points; 0 ignores them");
+  f("depth_decay", "Loss", t.depth_decay,
+    "share of depth_weight that is left at the last step; 1 keeps it constant");
+  f("depth_every", "Loss", t.depth_every,
+    "compare depths only in every so many steps, with as many times the weight, which saves time");
   f("mean_rate", "Learning rates", t.mean_rate, "means, at the first step; multiplied by the scene extent");
   f("final_mean_rate", "Learning rates", t.final_mean_rate,
     "means, at the last step; multiplied by the scene extent");

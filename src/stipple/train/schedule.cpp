@@ -29,6 +29,10 @@ int Schedule::stretched(int step) const {
   return std::max(1, static_cast<int>(std::lround(step * (options_.steps / kReferenceSteps))));
 }
 
+double Schedule::progress(int step) const {
+  return std::clamp(static_cast<double>(step) / options_.steps, 0.0, 1.0);
+}
+
 int Schedule::last_step() const {
   return options_.stop_at > 0 ? std::min(options_.stop_at, options_.steps) : options_.steps;
 }
@@ -87,7 +91,7 @@ int Schedule::gives_views_back_at() const {
 int Schedule::polish_steps() const { return stretched(kPolishSteps); }
 
 float Schedule::mean_rate(int step) const {
-  const double t = std::clamp(static_cast<double>(step) / options_.steps, 0.0, 1.0);
+  const double t = progress(step);
   const double rate = std::exp((1 - t) * std::log(static_cast<double>(options_.mean_rate)) +
                                t * std::log(static_cast<double>(options_.final_mean_rate)));
   return static_cast<float>(rate * static_cast<double>(extent_)) * batch_factor();
@@ -99,6 +103,12 @@ float Schedule::final_fall(int step) const {
   const int begin = gives_views_back_at();
   if (step <= begin) return 1;
   return fall(static_cast<float>(step - begin) / static_cast<float>(options_.steps - begin));
+}
+
+float Schedule::depth_weight(int step) const {
+  if (step % options_.depth_every != 0) return 0;
+  return options_.depth_weight * static_cast<float>(options_.depth_every) *
+         static_cast<float>(std::pow(static_cast<double>(options_.depth_decay), progress(step)));
 }
 
 float Schedule::noise(int step) const {

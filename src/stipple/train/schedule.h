@@ -30,13 +30,15 @@ class Schedule {
   // step.
   static float fall(float done);
   float final_fall(int step) const;
+  float depth_weight(int step) const;  // 0 in steps without depth loss
   float noise(int step) const;  // mcmc's, as an inverse length; decays with the learning rate of the means
 
   // adam_step is the number of this update: the step less the number of skipped steps.
   AdamOptions rates(int step, int adam_step) const;
 
  private:
-  int stretched(int step) const;  // scales a step of a run of 30,000 to this run
+  double progress(int step) const;  // from 0 to 1
+  int stretched(int step) const;    // scales a step of a run of 30,000 to this run
   float batch_factor() const;
   int refine_interval() const;
 

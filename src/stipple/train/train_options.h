@@ -44,6 +44,10 @@ struct TrainOptions {
   float sh_base_rate = 2.5e-3f, sh_rest_rate = 1.25e-4f;
   bool visible_only = false;  // do not update Gaussians that no view of the step shows
   float opacity_penalty = 2e-3f, scale_penalty = 0.01f;  // scales as fractions of the scene extent
+  // The depth loss (docs/training.md): its weight at the first step, 0 if it is not used, and the share of it
+  // that is left at the last step. It costs time, so only every so many steps have it, with a higher weight.
+  float depth_weight = 0, depth_decay = 0.01f;
+  int depth_every = 5;
 
   float start_opacity = 0.5f, start_scale = 0.5f;  // start_scale: times the distance to the nearest points
 

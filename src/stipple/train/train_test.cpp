@@ -102,6 +102,21 @@ TEST(Schedule, HasTheUsualStepsAndLearningRates) {
   EXPECT_NEAR(s.final_fall(30'000), 0.1f, 1e-6f);
 }
 
+TEST(Schedule, TheWeightOfDepthsFallsAndOnlyEveryFewStepsHaveIt) {
+  TrainOptions o;
+  EXPECT_EQ(Schedule(o, 1).depth_weight(5), 0);  // off by default
+  o.depth_weight = 0.5f;
+  o.depth_decay = 0.01f;
+  o.depth_every = 4;
+  const Schedule s(o, 1);
+  EXPECT_NEAR(s.depth_weight(4), 4 * 0.5f, 0.01f);
+  for (const int without : {1, 2, 3, 5, 29'999}) EXPECT_EQ(s.depth_weight(without), 0);
+  EXPECT_NEAR(s.depth_weight(15'000), 4 * 0.05f, 1e-4f);
+  EXPECT_NEAR(s.depth_weight(30'000), 4 * 0.005f, 1e-5f);
+  o.depth_decay = 1;
+  EXPECT_FLOAT_EQ(s.depth_weight(30'000), 4 * 0.5f);
+}
+
 TEST(Schedule, ScalesWithTheNumberOfSteps) {
   TrainOptions o = default_train_options(Strategy::kAdc);
   o.steps = 3'000;

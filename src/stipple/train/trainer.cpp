@@ -80,6 +80,7 @@ Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& op
       photos_(scene.views, options.max_photo_bytes),
       memory_(plan_memory_for(backend, scene, all_views_, options)),
       targets_(backend, photos_, scene.views.size(), memory_.photo_bytes),
+      depths_(backend, scene),
       guard_(std::max(1.0, static_cast<double>(all_views_.size()) / options.batch)) {
   state_.has_all_views = watched_.empty();
   if (views_.empty())
@@ -160,6 +161,7 @@ TrainStep Trainer::Impl::plan_step() const {
                .ssim_weight = options_.ssim_weight,
                .opacity_penalty = options_.opacity_penalty,
                .scale_penalty = options_.scale_penalty / extent_};
+  step.depth_weight = schedule_.depth_weight(state_.step);
   step.adam = rates();
   step.absolute_gradients = options_.absolute_gradients;
   step.lifts_clamped_colors = true;
@@ -188,10 +190,12 @@ void Trainer::Impl::record(const PassResult& result, const Batch& batch, StepRep
 
 Trainer::Impl::Batch Trainer::Impl::next_batch() {
   Batch batch;
+  const bool uses_depths = schedule_.depth_weight(state_.step) > 0;
   for (int i = 0; i < options_.batch; ++i) {
     const std::size_t view = next_view();
     batch.targets.push_back(targets_.get(view));
-    batch.views.push_back({view_of(view), &batch.targets.back()->pixels});
+    const DepthSamples* depths = uses_depths ? depths_.get(view) : nullptr;
+    batch.views.push_back({view_of(view), &batch.targets.back()->pixels, depths});
   }
   return batch;
 }

@@ -13,6 +13,7 @@
 #include "stipple/evaluate/evaluate.h"
 #include "stipple/photo/photo_cache.h"
 #include "stipple/train/density/trim.h"
+#include "stipple/train/depth_samples.h"
 #include "stipple/train/guard.h"
 #include "stipple/train/memory_plan.h"
 #include "stipple/train/schedule.h"
@@ -126,6 +127,7 @@ class Trainer::Impl {
   MemoryPlan memory_;  // empty for a device that works in host memory
   bool is_limited_by_memory_ = false;
   TargetCache targets_;
+  DepthSampleCache depths_;
   State state_;
   Guard guard_;
   StepReport report_;           // of the current step
