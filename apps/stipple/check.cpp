@@ -43,9 +43,10 @@ void print_facts(const SceneReport& report) {
   fmt::print("size     {}\n", list(report.image_count_from_size));
   fmt::print("cameras  {}\n", list(report.image_count_from_model));
   fmt::print("points   {}{}\n", scene.points.size(),
-             scene.has_random_points   ? " (random)"
-             : scene.has_carved_points ? " carved from the masks"
-                                       : "");
+             scene.has_random_points ? " (random)"
+             : scene.has_carved_points
+                 ? " carved from the masks"
+                 : fmt::format(", of which a photo shows about {}", report.points_per_image));
   if (!scene.alpha_reason.empty()) fmt::print("alpha    {}: {}\n", to_text(scene.alpha), scene.alpha_reason);
   if (report.mask_count > 0) fmt::print("masks    {}\n", report.mask_count);
   fmt::print("memory   {} for photos, {} per million Gaussians\n", format_bytes(report.photo_bytes),
@@ -73,6 +74,7 @@ void print_json(const SceneReport& report) {
   out["points"] = scene.points.size();
   out["points_are_random"] = scene.has_random_points;
   out["points_are_carved"] = scene.has_carved_points;
+  out["points_per_image"] = report.points_per_image;
   out["alpha"] = to_text(scene.alpha);
   out["alpha_reason"] = scene.alpha_reason.empty() ? "no photo has an alpha channel" : scene.alpha_reason;
   out["masks"] = report.mask_count;

@@ -11,7 +11,7 @@ for format in colmap colmap-text transforms; do
   run check $format
   check "check accepts $format" status_is 0
   check "$format: check counts the images" says "images   12: 10 to train on, 2 held out with --eval"
-  check "$format: check counts the points" says "points   15000"
+  check "$format: check counts the points" says "points   15000, of which a photo shows about "
   run check $format --json
   check "$format: check --json reports that it would train" says '"would_train": true'
 done

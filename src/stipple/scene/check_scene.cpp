@@ -18,15 +18,17 @@
 #include "stipple/scene/point_colors.h"
 #include "stipple/scene/random_points.h"
 #include "stipple/scene/scene_source.h"
+#include "stipple/scene/seen_points.h"
 
 namespace stipple {
 
 namespace {
 
-constexpr std::size_t kFewPoints = 30;  // a view that sees fewer points is hardly tied to the scene
-constexpr float kFarOutlier = 20;       // times the median distance from the centre of the cameras
-constexpr float kMaxRounding = 1e-4f;   // of coordinates, relative to the spread of the cameras
-constexpr std::size_t kFewViews = 10;   // fewer rarely make a scene that looks right from new viewpoints
+constexpr std::size_t kFewPoints = 30;     // a view that sees fewer points is hardly tied to the scene
+constexpr float kFarOutlier = 20;          // times the median distance from the centre of the cameras
+constexpr float kMaxRounding = 1e-4f;      // of coordinates, relative to the spread of the cameras
+constexpr std::size_t kSampledViews = 50;  // in which points are counted: each costs a look at every point
+constexpr std::size_t kFewViews = 10;      // fewer rarely make a scene that looks right from new viewpoints
 // Parameters and both moments (59 floats each at SH degree 3), a splat and its gradient, and bins and partial
 // gradients for about three tiles. Measured on the CPU backend with a million Gaussians.
 constexpr std::size_t kBytesPerGaussian = 1100;
@@ -118,6 +120,7 @@ class Checker {
 
   void check_points() {
     if (!scene_.has_measured_points()) return;
+    report_.points_per_image = typical_point_count();
     if (lack_colors(scene_.points))
       add(false, "the points have no colours: nearly all are the same",
           "Training takes their colours from the photos that see them; export the points with their colours "
@@ -128,6 +131,19 @@ class Checker {
     if (few.count > 0)
       add(false, describe(few, "photo", fmt::format("with fewer than {} points in view", kFewPoints)),
           "Their poses may be wrong, or they look away from the scene.");
+  }
+
+  std::size_t typical_point_count() const {
+    std::vector<float> counts;
+    const std::size_t every = (scene_.views.size() + kSampledViews - 1) / kSampledViews;
+    for (std::size_t i = 0; i < scene_.views.size(); i += every) {
+      const Camera& camera = scene_.views[i].camera;
+      const SeenPoints seen = see_points(camera, scene_.points.position);
+      const FrontDepths front(camera, seen);
+      counts.push_back(static_cast<float>(
+          std::ranges::count_if(seen, [&](const auto& p) { return p && !front.hides(*p); })));
+    }
+    return static_cast<std::size_t>(quantile_of(std::move(counts), 0.5f));
   }
 
   // Stops early: most views need only a few points, which matters with 10,000 views and millions of points.

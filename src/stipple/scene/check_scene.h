@@ -16,6 +16,9 @@ struct SceneReport {
   std::map<std::string, std::size_t> image_count_from_model;  // by camera model: "PINHOLE"
   std::map<std::string, std::size_t> image_count_from_size;   // by working resolution: "530x946"
   std::size_t mask_count = 0;
+  // How many of the scene's measured points a photo shows, the others being hidden or out of view: the median
+  // over some photos.
+  std::size_t points_per_image = 0;
   std::size_t photo_bytes = 0;  // of all decoded photos
   std::size_t bytes_per_million_gaussians = 0;
 

@@ -30,6 +30,8 @@ TEST(CheckScene, AcceptsGoodScene) {
   EXPECT_EQ(report.image_count_from_model.at("PINHOLE"), 12u);
   EXPECT_EQ(report.image_count_from_size.at("32x24"), 12u);
   EXPECT_EQ(report.photo_bytes, 12u * 32 * 24 * 3);
+  EXPECT_GT(report.points_per_image, 5u);  // most of the 60 are hidden or out of view
+  EXPECT_LT(report.points_per_image, 60u);
 }
 
 TEST(CheckScene, ReportsMissingScene) {
