@@ -29,9 +29,9 @@ class Conformance : public testing::TestWithParam<std::tuple<std::string, int>> 
 TEST_P(Conformance, Project) {
   const Gaussians gaussians = scene().gaussians();
   const View& view = scene().view;
-  Rendering run(backend(), gaussians, view);
+  Rendering run(backend(), gaussians, view, scene().filter_variance);
   auto ours = run.projection.splat.download(*run.backend);
-  auto expected = reference_project(to_reference(gaussians, view));
+  auto expected = reference_project(to_reference(gaussians, view, scene().filter_variance));
   std::size_t differ = 0;
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const Splat& s = ours[i].splat;
@@ -72,7 +72,7 @@ TEST_P(Conformance, Project) {
 TEST_P(Conformance, Bin) {
   const Gaussians gaussians = scene().gaussians();
   const View& view = scene().view;
-  Rendering run(backend(), gaussians, view);
+  Rendering run(backend(), gaussians, view, scene().filter_variance);
   auto splats = run.projection.splat.download(*run.backend);
   auto slots = run.bins.gaussian_from_slot.download(*run.backend);
   auto slot_begin = run.bins.slot_begin_from_tile.download(*run.backend);
@@ -115,8 +115,8 @@ constexpr double kPixelTolerance = 5e-5;
 TEST_P(Conformance, Image) {
   const Gaussians gaussians = scene().gaussians();
   const View& view = scene().view;
-  Rendering run(backend(), gaussians, view);
-  const Reference inputs = to_reference(gaussians, view);
+  Rendering run(backend(), gaussians, view, scene().filter_variance);
+  const Reference inputs = to_reference(gaussians, view, scene().filter_variance);
   const Picture expected = reference_render(inputs);
   const std::vector<char> alike = pixels_decided_alike(
       inputs, reference_project(inputs), run.projection.splat.download(*run.backend), kUndecidedShare);
@@ -185,8 +185,8 @@ void expect_close(const T& ours, const U& expected, const char* name) {
 TEST_P(Conformance, Gradients) {
   const Gaussians gaussians = scene().gaussians();
   const View& view = scene().view;
-  Rendering run(backend(), gaussians, view);
-  const Reference inputs = to_reference(gaussians, view);
+  Rendering run(backend(), gaussians, view, scene().filter_variance);
+  const Reference inputs = to_reference(gaussians, view, scene().filter_variance);
   const auto splats = reference_project(inputs);
   const std::vector<char> alike =
       pixels_decided_alike(inputs, splats, run.projection.splat.download(*run.backend), kUndecidedShare);

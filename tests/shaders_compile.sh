@@ -48,8 +48,11 @@ body='
   StoredGaussian stored;
   stored.mean = vec3(x); stored.log_scale = vec3(x); stored.rotation = vec4(1.0, x, x, x); stored.logit_opacity = x;
   stored.covariance = packed;
-  GaussianForm form; form.has_covariance = x > 0.5; form.is_activated = x > 0.25;
-  ActiveGaussian active_gaussian = activate(stored, form, 1.0);
+  GaussianForm form; form.has_covariance = x > 0.5; form.is_activated = x > 0.25; form.is_altered = x > 0.1;
+  Dropout dropout;
+  dropout.seed_low = 1u; dropout.seed_high = 2u; dropout.threshold = 3u; dropout.kept_factor = 1.25;
+  Alteration alteration; alteration.filter_variance = x; alteration.opacity_factor = dropout_factor(7u, dropout);
+  ActiveGaussian active_gaussian = activate(stored, alteration, form, 1.0);
   GaussianVjp gaussian = gaussian_vjp(active_gaussian, form, camera, settings, f.depth, splat_of(f, color, settings));
   ViewRay ray = view_ray(stored.mean, camera);
   Pinhole moved = gaussian_camera_vjp(placed, camera, gaussian.dL_dprojected,

@@ -17,6 +17,7 @@ struct Exercise {
   View view;
   TrainStep what;
   bool has_weights = false;
+  std::vector<float> filter_variance{};
 };
 
 Exercise exercise(const Gaussians& gaussians, const Camera& camera) {
@@ -26,7 +27,7 @@ Exercise exercise(const Gaussians& gaussians, const Camera& camera) {
   return e;
 }
 
-// A plain step, and one with every option.
+// A plain step, one with every option, and one with every option that alters the Gaussians.
 std::vector<Exercise> exercises() {
   Exercise plain = exercise(random_cloud(3000, 3, 80), looking_down_z(160, 120, 140));
   for (std::size_t i = 700; i < 900; ++i) plain.gaussians.mean[i].z = -100;  // some are invisible
@@ -38,7 +39,10 @@ std::vector<Exercise> exercises() {
   full.what.adam.visible_only = true;
   full.what.loss.opacity_penalty = full.what.loss.scale_penalty = 0.01f;
   full.has_weights = true;
-  return {plain, full};
+  Exercise altered = full;
+  altered.filter_variance = random_filter(plain.gaussians.size(), -3, 84);
+  altered.view.dropout = {0.2f, 85};
+  return {plain, full, altered};
 }
 
 struct Training {
@@ -47,6 +51,7 @@ struct Training {
 
   Training(Backend& backend, const Exercise& e) {
     state = make_train_state(backend, e.gaussians);
+    if (!e.filter_variance.empty()) state.precomputed.filter_variance.upload(backend, e.filter_variance);
     target.color.upload(backend, random_picture(e.view.camera, 81));
     if (!e.has_weights) return;
     std::vector<float> weight(target.color.size() / 3, 1.0f);
@@ -122,10 +127,10 @@ Result run_stages(Backend& backend, Exercise e, int count) {
   for (e.what.adam.step = 1; e.what.adam.step <= count; ++e.what.adam.step) {
     Pass pass;
     GradientSum sum;
-    forward(backend, t.state.gaussians, {}, e.view, pass);
+    forward(backend, t.state.gaussians, t.state.precomputed, e.view, pass);
     backend.loss(e.view, t.target, e.what.loss, pass);
     backend.blend_backward(e.view, wanted, pass);
-    backend.project_backward(t.state.gaussians, {}, e.view, wanted, pass, sum);
+    backend.project_backward(t.state.gaussians, t.state.precomputed, e.view, wanted, pass, sum);
     backend.optimize(t.state, sum, e.what.adam, e.what.loss, pass);
     if (e.what.noise != 0) backend.perturb(t.state.gaussians, e.what.noise, e.what.noise_seed, pass);
     outcome = backend.read(pass);
@@ -157,7 +162,7 @@ TEST_P(TrainStepTest, EqualsItsStages) {
 // The square of a colour may overflow although the colour itself is not large enough to be culled.
 TEST_P(TrainStepTest, AnInfiniteLossChangesNothing) {
   auto backend = make_test_backend(GetParam());
-  Exercise e = exercises().back();
+  Exercise e = exercises()[1];
   TrainBuffers buffers;
   for (const float color : {1e22f, 1e29f}) {
     Exercise huge = e;

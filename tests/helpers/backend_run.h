@@ -21,7 +21,8 @@ using Picture = ReferencePicture<double>;
 
 inline Vec3<double> to_double(Vec3f v) { return {v.x, v.y, v.z}; }
 
-inline Reference to_reference(const Gaussians& g, const View& view) {
+inline Reference to_reference(const Gaussians& g, const View& view,
+                              const std::vector<float>& filter_variance = {}) {
   Reference r;
   for (Vec3f v : g.mean) r.mean.push_back(to_double(v));
   for (Vec3f v : g.log_scale) r.log_scale.push_back(to_double(v));
@@ -29,6 +30,7 @@ inline Reference to_reference(const Gaussians& g, const View& view) {
   for (float v : g.logit_opacity) r.logit_opacity.push_back(v);
   for (Vec3f v : g.sh) r.sh.push_back(to_double(v));
   r.sh_degree = g.sh_degree;
+  r.filter_variance.assign(filter_variance.begin(), filter_variance.end());
   const Camera& c = view.camera;
   for (int k = 0; k < 3; ++k) r.camera.rotation[k] = to_double(c.camera_from_world.rotation[k]);
   r.camera.translation = to_double(c.camera_from_world.translation);
@@ -38,6 +40,7 @@ inline Reference to_reference(const Gaussians& g, const View& view) {
   const RenderOptions& o = view.options;
   r.background = to_double(o.background);
   r.settings = render_settings<Math<double>::RenderSettings>(o);
+  r.dropout = dropout_of<Math<double>::Dropout>(view);
   return r;
 }
 
@@ -159,9 +162,11 @@ struct Rendering {
   TileBins& bins = pass.bins;
   Frame& frame = pass.frame;
 
-  Rendering(const std::string& name, const Gaussians& g, const View& view)
+  Rendering(const std::string& name, const Gaussians& g, const View& view,
+            const std::vector<float>& filter_variance = {})
       : backend(make_test_backend(name)) {
     gaussians = upload(*backend, g);
+    if (!filter_variance.empty()) precomputed.filter_variance.upload(*backend, filter_variance);
     render(view);
   }
   Rendering(const std::string& name, const Gaussians& g, const std::vector<Vec3f>& color,

@@ -15,6 +15,7 @@ struct ConformanceScene {
   std::string name;
   std::function<Gaussians()> gaussians;  // generates them, so that listing the scenes costs nothing
   View view;
+  std::vector<float> filter_variance{};  // Precomputed::filter_variance
 };
 
 inline Camera looking_down_z(int width, int height, float focal_px) {
@@ -57,6 +58,17 @@ inline Gaussians random_cloud(std::size_t count, int sh_degree, std::uint64_t se
 inline std::function<Gaussians()> cloud(std::size_t count, int sh_degree, std::uint64_t seed,
                                         const CloudOptions& o = {}) {
   return [=] { return random_cloud(count, sh_degree, seed, o); };
+}
+
+// Variances of a filter whose sigma is between 0.1 and 2.7 times exp(log_scale); some are 0.
+inline std::vector<float> random_filter(std::size_t count, float log_scale, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<float> variance(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const float sigma = std::exp(log_scale + random.uniform(-2.3f, 1));
+    variance[i] = i % 7 == 0 ? 0.0f : sigma * sigma;
+  }
+  return variance;
 }
 
 inline std::vector<ConformanceScene> conformance_scenes() {
@@ -120,6 +132,15 @@ inline std::vector<ConformanceScene> conformance_scenes() {
   add("alpha_max_and_scale", cloud(400, 1, 21, {.logit_opacity = 3}), looking_down_z(120, 90, 100),
       {.scale_modifier = 1.4f, .alpha_max = 0.999f, .near_plane = 3.5f});
   add("more_blur", cloud(400, 1, 23, {.log_scale = -4}), looking_down_z(120, 90, 100), {.blur_px2 = 1.1f});
+  add("filtered", cloud(1003, 1, 24, {.log_scale = -4}), looking_down_z(120, 90, 100),
+      {.antialiased = true, .scale_modifier = 1.2f});
+  scenes.back().filter_variance = random_filter(1003, -4, 25);
+  add("dropout", cloud(1003, 2, 26), looking_down_z(120, 90, 100));
+  scenes.back().view.dropout = {0.3f, 27};
+  add("filtered_with_dropout", cloud(500, 0, 28, {.log_scale = -4}), looking_down_z(120, 90, 100),
+      {.depth = DepthOutput::kExpected});
+  scenes.back().filter_variance = random_filter(500, -4, 29);
+  scenes.back().view.dropout = {0.2f, 30};
   add(
       "equal_depths",
       [] {

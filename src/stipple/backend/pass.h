@@ -19,10 +19,14 @@ using Splat = Math<float>::Splat;
 using PackedCovariance = Math<float>::PackedCovariance;
 
 // Inputs that replace computed values; if an array is empty, the values are computed. The gradients with
-// respect to these inputs have the same type.
+// respect to colour and covariance have the same type.
 struct Precomputed {
   DeviceArray<Vec3f> color;                  // instead of sh
   DeviceArray<PackedCovariance> covariance;  // instead of log_scale and rotation
+  // Per Gaussian, the variance that the 3D filter adds along each of its axes, in square scene units, before
+  // the Gaussian is dimmed to match (math/alteration.glsl). A constant for the gradients. It does not affect
+  // a covariance that is given.
+  DeviceArray<float> filter_variance;
   // log_scale holds scales and logit_opacity opacities, and their gradients are with respect to these.
   bool is_activated = false;
 };

@@ -22,6 +22,15 @@ Settings render_settings(const RenderOptions& options) {
   return s;
 }
 
+// Converts the dropout to the form that the shared maths takes.
+template <class Result = Math<float>::Dropout>
+Result dropout_of(const View& view) {
+  const auto low = static_cast<std::uint32_t>(view.dropout.seed);
+  const auto high = static_cast<std::uint32_t>(view.dropout.seed >> 32);
+  const double rate = static_cast<double>(view.dropout.rate);
+  return {low, high, static_cast<std::uint32_t>(rate * 0x1p32), 1 / (1 - view.dropout.rate)};
+}
+
 // In pixels, for density_statistic().
 inline Vec2f half_size_of(const Camera& camera) {
   return {0.5f * static_cast<float>(camera.width_px), 0.5f * static_cast<float>(camera.height_px)};

@@ -52,11 +52,11 @@ void enqueue(Backend& backend, TrainState& state, std::span<const TrainView> vie
   buffers.sum.is_empty = true;
   for (const TrainView& train_view : views) {
     const View view = rendered_view(train_view, step);
-    forward(backend, state.gaussians, {}, view, pass);
+    forward(backend, state.gaussians, state.precomputed, view, pass);
     differentiate_frame(backend, train_view, view, step, pass);
     backend.blend_backward(view, wanted, pass);
     if (views.size() > 1)
-      backend.project_backward(state.gaussians, {}, view, wanted, pass, buffers.sum);
+      backend.project_backward(state.gaussians, state.precomputed, view, wanted, pass, buffers.sum);
     else
       backend.project_backward_optimize(state, view, wanted, step.adam, step.loss, pass);
   }
@@ -83,7 +83,7 @@ PassResult Backend::train_step(TrainState& state, std::span<const TrainView> vie
 void Backend::project_backward_optimize(TrainState& state, const View& view, const WantedGradients& wanted,
                                         const AdamOptions& adam, const LossOptions& loss, Pass& pass) {
   GradientSum sum;
-  project_backward(state.gaussians, {}, view, wanted, pass, sum);
+  project_backward(state.gaussians, state.precomputed, view, wanted, pass, sum);
   optimize(state, sum, adam, loss, pass);
 }
 

@@ -59,6 +59,9 @@ struct AdamMoments {
 
 struct TrainState {  // what a step changes
   DeviceGaussians gaussians;
+  // What the forward and backward stages are given besides; not changed by a step. Only filter_variance may
+  // be set: a colour or covariance that is given could not be optimised.
+  Precomputed precomputed;
   AdamMoments moments;
   // Density statistics: GradientSum::view_statistics summed over steps; empty if they are not kept.
   DeviceArray<Vec2f> statistics;

@@ -3,6 +3,7 @@
 #pragma once
 // Everything besides the Gaussians that determines a rendered image.
 #include <algorithm>
+#include <cstdint>
 
 #include "stipple/camera/camera.h"
 
@@ -47,6 +48,13 @@ struct TileRows {  // [begin, end)
   int begin, end;
 };
 
+// For training: a share of the Gaussians, chosen at random by the seed and their index, is left out, and the
+// opacities of the others are divided by 1 - rate.
+struct Dropout {
+  float rate = 0;  // from 0, which costs nothing, to less than 1
+  std::uint64_t seed = 0;
+};
+
 constexpr int kNoView = -1;
 
 struct View {
@@ -58,6 +66,7 @@ struct View {
   // Identifies a view of the scene, counted from 0, even if its camera changes. A pass remembers the capacity
   // that each id last needed, so that it does not have to wait for the device to report it.
   int id = kNoView;
+  Dropout dropout{};
 };
 
 // The part of the band that lies inside the image.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One Gaussian from its stored parameters to a splat on the screen, and the VJP of it all. Composes the other files.
 //
-//   stored --activate--> shape, placed, opacity --footprint--> footprint --splat_of--> splat
+//   stored, alteration --activate--> shape, placed, opacity --footprint--> footprint --splat_of--> splat
 //   mean   --view_ray--> direction --harmonic_basis--> basis;   color = color_from_harmonics(sum_k basis_k sh_k)
 //
 // The sum over coefficients is left to the backends, which stream the coefficients from their own memory: in the
@@ -18,27 +18,53 @@ struct StoredGaussian {  // also the type of its gradient
 struct GaussianForm {   // the same for all Gaussians of a scene
   bool has_covariance;  // true: covariance is given, and log_scale and rotation are unused; false: the reverse
   bool is_activated;    // log_scale holds the scale itself, and logit_opacity the opacity
+  bool is_altered;      // false: the alteration is unused
 };
 
 struct ActiveGaussian {
   Shape shape;  // set only if the covariance is computed from it
   Placed placed;
   real opacity;
+  // Set only if the Gaussian is altered, for the VJP: the values before the alteration, and what it multiplied the
+  // opacity by.
+  vec3 own_scale;
+  real own_opacity;
+  real total_factor;
+  Alteration alteration;
 };
 
-FN ActiveGaussian activate(StoredGaussian g, GaussianForm form, real scale_modifier) {
+// A covariance that is given is not filtered.
+FN ActiveGaussian activate(StoredGaussian g, Alteration alteration, GaussianForm form, real scale_modifier) {
   ActiveGaussian a;
+  if (form.is_altered) {
+    a.alteration = alteration;
+    a.total_factor = alteration.opacity_factor;
+  }
   a.placed.mean = g.mean;
   if (form.has_covariance) {
     a.placed.covariance = unpack_covariance(g.covariance);
   } else {
     a.shape.scale = form.is_activated ? g.log_scale * scale_modifier : scale_from_log(g.log_scale, scale_modifier);
+    if (form.is_altered) {
+      Filtered f = filtered(a.shape.scale, alteration.filter_variance);
+      a.own_scale = a.shape.scale;
+      a.shape.scale = f.scale;
+      a.total_factor = a.total_factor * f.dimming;
+    }
     a.shape.rotation = g.rotation;
     a.placed.covariance = covariance(a.shape);
   }
   // Computed last, because the code above runs short of registers for vectors of Gaussians.
   a.opacity = form.is_activated ? g.logit_opacity : sigmoid(g.logit_opacity);
+  if (form.is_altered) {
+    a.own_opacity = a.opacity;
+    a.opacity = a.opacity * a.total_factor;
+  }
   return a;
+}
+
+FN real own_opacity_vjp(real opacity, GaussianForm form, real dL_dopacity) {
+  return form.is_activated ? dL_dopacity : sigmoid_vjp(opacity, dL_dopacity);
 }
 
 // Unused parameters get a zero gradient.
@@ -46,15 +72,25 @@ FN StoredGaussian activate_vjp(ActiveGaussian a, GaussianForm form, real scale_m
                                real dL_dopacity) {
   StoredGaussian g;
   g.mean = dL_dplaced.mean;
-  g.logit_opacity = form.is_activated ? dL_dopacity : sigmoid_vjp(a.opacity, dL_dopacity);
+  if (form.is_altered)
+    g.logit_opacity = own_opacity_vjp(a.own_opacity, form, dL_dopacity * a.total_factor);
+  else
+    g.logit_opacity = own_opacity_vjp(a.opacity, form, dL_dopacity);
   if (form.has_covariance) {
     g.log_scale = vec3(real(0), real(0), real(0));
     g.rotation = vec4(real(0), real(0), real(0), real(0));
     g.covariance = unpack_covariance_vjp(dL_dplaced.covariance);
   } else {
     Shape dL_dshape = covariance_vjp(a.shape, dL_dplaced.covariance);
-    g.log_scale = form.is_activated ? dL_dshape.scale * scale_modifier
-                                    : scale_from_log_vjp(a.shape.scale, dL_dshape.scale);
+    vec3 scale = a.shape.scale;
+    if (form.is_altered) {
+      Filtered dL_dfiltered;
+      dL_dfiltered.scale = dL_dshape.scale;
+      dL_dfiltered.dimming = dL_dopacity * a.own_opacity * a.alteration.opacity_factor;
+      scale = a.own_scale;
+      dL_dshape.scale = filtered_vjp(scale, a.alteration.filter_variance, dL_dfiltered);
+    }
+    g.log_scale = form.is_activated ? dL_dshape.scale * scale_modifier : scale_from_log_vjp(scale, dL_dshape.scale);
     g.rotation = dL_dshape.rotation;
     g.covariance.xx = real(0);
     g.covariance.xy = real(0);

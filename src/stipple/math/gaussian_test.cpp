@@ -23,15 +23,16 @@ struct Kind {
   bool antialiased, inverse_depth;
 };
 
-constexpr int kFlagSets = 16;
+constexpr int kFlagSets = 32;
 
 Kind kind_of(int sh_degree, int flags) {
-  return {sh_degree, {(flags & 1) != 0, (flags & 2) != 0}, (flags & 4) != 0, (flags & 8) != 0};
+  const auto flag = [&](int bit) { return (flags >> bit & 1) != 0; };
+  return {sh_degree, {flag(0), flag(1), flag(4)}, flag(2), flag(3)};
 }
 
 template <class T>
 typename Math<T>::GaussianForm form_of(const Kind& kind) {
-  return {kind.form.has_covariance, kind.form.is_activated};
+  return {kind.form.has_covariance, kind.form.is_activated, kind.form.is_altered};
 }
 
 template <class T>
@@ -43,10 +44,17 @@ typename Math<T>::RenderSettings settings_of(const Kind& kind) {
   return s;
 }
 
+// A filter as wide as a typical Gaussian, and a factor of dropout.
+template <class T>
+typename Math<T>::Alteration some_alteration() {
+  return {T(0.04), T(1.1)};
+}
+
 template <class T>
 typename Math<T>::Splat splat(const Inputs<T>& in, const Kind& kind) {
   auto settings = settings_of<T>(kind);
-  auto active = Math<T>::activate(in.gaussian, form_of<T>(kind), settings.scale_modifier);
+  auto active =
+      Math<T>::activate(in.gaussian, some_alteration<T>(), form_of<T>(kind), settings.scale_modifier);
   auto footprint = Math<T>::footprint(active.placed, active.opacity, in.camera, settings);
   auto basis =
       Math<T>::harmonic_basis(kind.sh_degree, Math<T>::view_ray(in.gaussian.mean, in.camera).direction);
@@ -57,7 +65,7 @@ typename Math<T>::Splat splat(const Inputs<T>& in, const Kind& kind) {
 
 Inputs<double> splat_vjp(const Inputs<double>& in, const Kind& kind, const M::Splat& dL_dsplat) {
   auto settings = settings_of<double>(kind);
-  auto active = M::activate(in.gaussian, kind.form, settings.scale_modifier);
+  auto active = M::activate(in.gaussian, some_alteration<double>(), kind.form, settings.scale_modifier);
   auto footprint = M::footprint(active.placed, active.opacity, in.camera, settings);
   auto vjp = M::gaussian_vjp(active, kind.form, in.camera, settings, footprint.depth, dL_dsplat);
 
@@ -191,12 +199,12 @@ TEST(Gaussian, FormsAgree) {
   std::mt19937 rng(63);
   for (int i = 0; i < kTrials; ++i) {
     M::StoredGaussian g = random_inputs(rng, kind_of(0, 0)).gaussian, activated = g;
-    M::ActiveGaussian a = M::activate(g, {false, false}, 1.3);
+    M::ActiveGaussian a = M::activate(g, {0, 1}, {false, false, false}, 1.3);
     activated.log_scale = M::scale_from_log(g.log_scale, 1);
     activated.logit_opacity = M::sigmoid(g.logit_opacity);
     activated.covariance = pack(g.mean, a.placed.covariance).covariance;
     for (bool has_covariance : {false, true}) {
-      M::ActiveGaussian b = M::activate(activated, {has_covariance, true}, 1.3);
+      M::ActiveGaussian b = M::activate(activated, {0, 1}, {has_covariance, true, false}, 1.3);
       EXPECT_EQ(a.opacity, b.opacity);
       EXPECT_EQ(a.placed.mean, b.placed.mean);
       for (int k = 0; k < 9; ++k)

@@ -24,10 +24,12 @@ struct ReferenceScene {
   std::vector<Vec3<T>> color;  // if not empty, used instead of sh
   // If not empty, used instead of log_scale and rotation.
   std::vector<typename Math<T>::PackedCovariance> covariance;
+  std::vector<T> filter_variance;  // if not empty, of the 3D filter; not differentiated
 
   typename Math<T>::Pinhole camera;
   Vec3<T> background;
   typename Math<T>::RenderSettings settings;
+  typename Math<T>::Dropout dropout{0, 0, 0, T(1)};
   bool lifts_clamped_colors = false;  // WantedGradients::lifts_clamped_colors
 
   int width() const { return static_cast<int>(camera.size_px.x); }
@@ -54,7 +56,13 @@ struct ReferenceSplat : Math<T>::ActiveGaussian {
 
 template <class T>
 typename Math<T>::GaussianForm form_of(const ReferenceScene<T>& scene) {
-  return {!scene.covariance.empty(), false};
+  return {!scene.covariance.empty(), false, true};
+}
+
+template <class T>
+typename Math<T>::Alteration alteration(const ReferenceScene<T>& scene, std::size_t i) {
+  return {scene.filter_variance.empty() ? T(0) : scene.filter_variance[i],
+          Math<T>::dropout_factor(static_cast<std::uint32_t>(i), scene.dropout)};
 }
 
 template <class T>
@@ -84,7 +92,12 @@ template <class T>
 ReferenceSplat<T> reference_project(const ReferenceScene<T>& scene, std::size_t i) {
   using M = Math<T>;
   ReferenceSplat<T> s{
-      M::activate(stored(scene, i), form_of(scene), scene.settings.scale_modifier), {}, {}, {}, {}, {}};
+      M::activate(stored(scene, i), alteration(scene, i), form_of(scene), scene.settings.scale_modifier),
+      {},
+      {},
+      {},
+      {},
+      {}};
   s.footprint = M::footprint(s.placed, s.opacity, scene.camera, scene.settings);
 
   Vec3<T> color;

@@ -408,7 +408,9 @@ TEST(DensityPlan, IsCarriedOutOnTheDevice) {
     host.mean[i] = Vec3f(1, 1, 1) * static_cast<float>(i);
     host.sh[4 * i + 3] = Vec3f(1, 2, 3) * static_cast<float>(i);
   }
-  TrainState state{upload(*backend, host), {upload(*backend, host), upload(*backend, host)}, {}};
+  TrainState state;
+  state.gaussians = upload(*backend, host);
+  state.moments = {upload(*backend, host), upload(*backend, host)};
   state.statistics.upload(*backend, std::vector<Vec2f>(3, Vec2f(1, 1)));
   const DensityInput in = download_density_input(*backend, state);
   DensityPlan plan = plan_copies(in, {0, 1, 1}, {});

@@ -54,7 +54,7 @@ void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& 
   const ML::Pinhole camera = broadcast_camera(view_camera);
   const ML::RenderSettings settings = broadcast_settings(view_settings);
   for (int first = 0; first < kMaxGroup; first += kLanes) {
-    const ML::ActiveGaussian in = ML::activate(load_gaussians(g, first), form_of(g), settings.scale_modifier);
+    const ML::ActiveGaussian in = activate_gaussians(g, first, settings.scale_modifier);
     const ML::Footprint f = ML::footprint(in.placed, in.opacity, camera, settings);
     if (hn::AllFalse(D(), (f.opacity > Lanes(0)).m)) {
       for (int lane = 0; lane < kLanes; ++lane) out[first + lane].splat.opacity = 0;
@@ -95,7 +95,7 @@ HWY_EXPORT(project_block);
 void CpuBackend::project(const DeviceGaussians& gaussians, const Precomputed& precomputed, const View& view,
                          Pass& pass) {
   start_view(pass);
-  GaussianGroups groups(gaussians, precomputed);
+  GaussianGroups groups(gaussians, precomputed, view);
   Math<float>::Pinhole camera = pinhole(view.camera);
   Math<float>::RenderSettings settings = render_settings(view.options);
   pass.projection.splat.resize(*this, gaussians.size());

@@ -134,9 +134,8 @@ void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::
       store_zeros(first, out);
       continue;
     }
-    const ML::GaussianForm form = form_of(g);
-    const ML::ActiveGaussian in = ML::activate(load_gaussians(g, first), form, settings.scale_modifier);
-    const ML::GaussianVjp vjp = ML::gaussian_vjp(in, form, camera, settings, d.depth, d.dL_dsplat);
+    const ML::ActiveGaussian in = activate_gaussians(g, first, settings.scale_modifier);
+    const ML::GaussianVjp vjp = ML::gaussian_vjp(in, form_of(g), camera, settings, d.depth, d.dL_dsplat);
     const ML::StoredGaussian& dL = vjp.dL_dstored;
     store3(select(d.is_drawn, dL.log_scale, none), out.log_scale + 3 * first);
     store4(select(d.is_drawn, dL.rotation, none4), out.rotation + 4 * first);
@@ -192,7 +191,7 @@ ParameterGradient ParameterGradient::from(std::size_t gaussian) const {
 
 ProjectBackwardRange::ProjectBackwardRange(const DeviceGaussians& gaussians, const Precomputed& precomputed,
                                            const View& view, const WantedGradients& wanted, const Pass& pass)
-    : groups_(gaussians, precomputed),
+    : groups_(gaussians, precomputed, view),
       camera_(pinhole(view.camera)),
       settings_(render_settings(view.options)),
       splats_(host(pass.projection.splat)),

@@ -25,7 +25,7 @@ void CpuBackend::project_backward_optimize(TrainState& state, const View& view, 
   if (wanted.camera) return Backend::project_backward_optimize(state, view, wanted, options, loss, pass);
   CpuPass& own = cpu_pass(pass);
   if (!own.may_update()) return;
-  const ProjectBackwardRange backward(state.gaussians, {}, view, wanted, pass);
+  const ProjectBackwardRange backward(state.gaussians, state.precomputed, view, wanted, pass);
   const DensityStatistics density(view, pass);
   const AdamStep adam(state.gaussians, state.moments, options, loss, 1);
   auto statistics = host(state.statistics);

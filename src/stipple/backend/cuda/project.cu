@@ -42,7 +42,7 @@ __device__ void store(const Splat& s, const M::Footprint& f, float log2_opacity,
   out[3] = make_float4(f.half_extent_px.y, log2_opacity, 0, 0);
 }
 
-template <int kDegree>
+template <int kDegree, bool kAltered>
 __global__ void __launch_bounds__(kThreads, 8)
     project_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings, int columns,
                    TileRows band, ProjectOutput out) {
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads, 8)
   f.opacity = 0;
   Vec3f mean(0, 0, 0);
   if (i < g.count) {
-    const M::ActiveGaussian in = load_gaussian(g, i, settings.scale_modifier);
+    const M::ActiveGaussian in = load_gaussian<kAltered>(g, i, settings.scale_modifier);
     mean = in.placed.mean;
     f = M::footprint(in.placed, in.opacity, camera, settings);
   }
@@ -106,10 +106,11 @@ void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& p
   if (count == 0) return;
   const ProjectOutput out{pointer(pass.projection.splat), pointer(mine.tile_count), pointer(mine.depth_key),
                           mine.view_status()};
-  with_degree(gaussians.sh_degree, [&](auto degree) {
-    project_kernel<degree()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
-        pointers(gaussians, precomputed), pinhole(view.camera), render_settings(view.options),
-        tile_columns_of(view.camera), tile_rows_of(view), out);
+  const GaussianPointers g = pointers(gaussians, precomputed, view);
+  with_form(g, [&](auto degree, auto is_altered) {
+    project_kernel<degree(), is_altered()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
+        g, pinhole(view.camera), render_settings(view.options), tile_columns_of(view.camera),
+        tile_rows_of(view), out);
   });
   check(cudaGetLastError(), "launch project");
   mine.events.record(Stage::kProject, stream());

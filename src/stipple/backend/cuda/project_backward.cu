@@ -66,7 +66,7 @@ __device__ M::Pinhole no_camera() {
   return p;
 }
 
-template <int kDegree>
+template <int kDegree, bool kAltered>
 __global__ void __launch_bounds__(kThreads)
     project_backward_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings,
                             const ProjectedSplat* splats, const Splat* dL_dsplat, const Vec2f* absolute,
@@ -84,9 +84,9 @@ __global__ void __launch_bounds__(kThreads)
   M::HarmonicBasis basis;
   M::Pinhole dL_dcamera = no_camera();
   if (is_drawn)
-    d = gaussian_backward<kDegree>(g, load_gaussian(g, i, settings.scale_modifier), camera, settings, seen,
-                                   load_splat_gradient(dL_dsplat, i), lifts_clamped, rows, basis,
-                                   out.camera ? &dL_dcamera : nullptr);
+    d = gaussian_backward<kAltered>(g, load_gaussian<kAltered>(g, i, settings.scale_modifier), camera,
+                                    settings, seen, load_splat_gradient(dL_dsplat, i), lifts_clamped, rows,
+                                    basis, out.camera ? &dL_dcamera : nullptr);
   coefficients.store(basis, d.sh_sum, is_drawn && !g.color);
   for (int k = 0; k < rows.kFloats; ++k) {
     const int at = k * kWarp + lane_index(), row = at / rows.kFloats;
@@ -142,12 +142,12 @@ void CudaBackend::project_backward(const DeviceGaussians& gaussians, const Preco
   out.view_statistics = pointer(sum.view_statistics);
   out.camera = pointer(mine.camera_sums);
   out.adds = adds;
-  with_degree(gaussians.sh_degree, [&](auto degree) {
-    project_backward_kernel<degree()><<<blocks, kThreads, 0, stream()>>>(
-        pointers(gaussians, precomputed), pinhole(view.camera), render_settings(view.options),
-        pointer(pass.projection.splat), pointer(pass.dL_dsplat.splat),
-        pointer(pass.dL_dsplat.absolute_mean_px), half_size_of(view.camera), wanted.lifts_clamped_colors,
-        out);
+  const GaussianPointers g = pointers(gaussians, precomputed, view);
+  with_form(g, [&](auto degree, auto is_altered) {
+    project_backward_kernel<degree(), is_altered()><<<blocks, kThreads, 0, stream()>>>(
+        g, pinhole(view.camera), render_settings(view.options), pointer(pass.projection.splat),
+        pointer(pass.dL_dsplat.splat), pointer(pass.dL_dsplat.absolute_mean_px), half_size_of(view.camera),
+        wanted.lifts_clamped_colors, out);
   });
   if (wanted.camera)
     sum_camera_kernel<<<1, kCameraThreads, 0, stream()>>>(pointer(mine.camera_sums), blocks,

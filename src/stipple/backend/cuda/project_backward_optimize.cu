@@ -140,7 +140,7 @@ struct WarpScratch {
   }
 };
 
-template <int kDegree, class Gradients>
+template <int kDegree, bool kAltered, class Gradients>
 __global__ void __launch_bounds__(kThreads, 4)
     project_backward_optimize_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings,
                                      const ProjectedSplat* splats, Gradients gradients, StepArrays arrays,
@@ -164,12 +164,12 @@ __global__ void __launch_bounds__(kThreads, 4)
     M::ActiveGaussian gaussian;
     if (is_drawn) {
       taken = gradients.load(i);
-      gaussian = load_gaussian(g, i, settings.scale_modifier);
+      gaussian = load_gaussian<kAltered>(g, i, settings.scale_modifier);
     }
     scratch.rows.load(g.coefficients() + first * scratch.rows.kFloats, drawn);
     if (is_drawn) {
-      d = gaussian_backward<kDegree>(g, gaussian, camera, settings, seen, taken.splat, lifts_clamped,
-                                     scratch.rows, basis, nullptr);
+      d = gaussian_backward<kAltered>(g, gaussian, camera, settings, seen, taken.splat, lifts_clamped,
+                                      scratch.rows, basis, nullptr);
       gradients.clear(i);
       if (density.sum && may_change)
         density.sum[i] = density.sum[i] + M::density_statistic(taken.view_statistics, density.half_size);
@@ -224,19 +224,21 @@ void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
   const DensityStatistics density{wanted.view_statistics ? pointer(state.statistics) : nullptr,
                                   half_size_of(view.camera)};
   const ProjectedSplat* splats = pointer(pass.projection.splat);
-  const auto run = [&](auto degree, auto gradients) {
-    project_backward_optimize_kernel<degree()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
-        pointers(g, {}), pinhole(view.camera), render_settings(view.options), splats, gradients,
-        step_arrays(state), adam_settings(options, loss, count, 1), density, wanted.lifts_clamped_colors,
-        mine.view_status());
+  const GaussianPointers from = pointers(g, state.precomputed, view);
+  const auto run = [&](auto degree, auto is_altered, auto gradients) {
+    project_backward_optimize_kernel<degree(), is_altered()>
+        <<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
+            from, pinhole(view.camera), render_settings(view.options), splats, gradients, step_arrays(state),
+            adam_settings(options, loss, count, 1), density, wanted.lifts_clamped_colors, mine.view_status());
   };
-  with_degree(g.sh_degree, [&](auto degree) {
+  with_form(from, [&](auto degree, auto is_altered) {
     if (!mine.sums_are_pending)
-      run(degree, StoredGradients{pointer(pass.dL_dsplat.splat), pointer(pass.dL_dsplat.absolute_mean_px)});
+      run(degree, is_altered,
+          StoredGradients{pointer(pass.dL_dsplat.splat), pointer(pass.dL_dsplat.absolute_mean_px)});
     else if (mine.sums_have_absolute)
-      run(degree, SummedGradients<GradientKind<false, true, false>>{splats, pointer(mine.sums)});
+      run(degree, is_altered, SummedGradients<GradientKind<false, true, false>>{splats, pointer(mine.sums)});
     else
-      run(degree, SummedGradients<GradientKind<false, false, false>>{splats, pointer(mine.sums)});
+      run(degree, is_altered, SummedGradients<GradientKind<false, false, false>>{splats, pointer(mine.sums)});
   });
   mine.sums_are_pending = false;
   check(cudaGetLastError(), "launch project_backward_optimize");

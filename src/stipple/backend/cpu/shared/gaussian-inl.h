@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 using ML = Math<Lanes>;
 
 HWY_INLINE ML::GaussianForm form_of(const GaussianGroup& g) {
-  return {g.covariance != nullptr, g.is_activated};
+  return {g.covariance != nullptr, g.is_activated, g.filter_variance != nullptr || g.dropout.threshold > 0};
 }
 
 // Lanes [first, first + kLanes) of a group.
@@ -36,6 +36,27 @@ HWY_INLINE ML::StoredGaussian load_gaussians(const GaussianGroup& g, int first) 
     r.rotation = load4(g.rotation + 4 * first);
   }
   return r;
+}
+
+// For a form that is altered.
+HWY_INLINE ML::Alteration load_alterations(const GaussianGroup& g, int first) {
+  ML::Alteration a;
+  a.filter_variance = g.filter_variance ? load(g.filter_variance + first) : Lanes(0);
+  a.opacity_factor = Lanes(1);
+  if (g.dropout.threshold == 0) return a;
+  alignas(64) float factor[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane)
+    factor[lane] =
+        stipple::Math<float>::dropout_factor(g.index + static_cast<std::uint32_t>(first + lane), g.dropout);
+  a.opacity_factor = load(factor);
+  return a;
+}
+
+HWY_INLINE ML::ActiveGaussian activate_gaussians(const GaussianGroup& g, int first, Lanes scale_modifier) {
+  const ML::GaussianForm form = form_of(g);
+  ML::Alteration alteration;
+  if (form.is_altered) alteration = load_alterations(g, first);
+  return ML::activate(load_gaussians(g, first), alteration, form, scale_modifier);
 }
 
 struct alignas(64) BasisTable {

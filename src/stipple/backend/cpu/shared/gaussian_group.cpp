@@ -7,6 +7,7 @@ namespace stipple::cpu {
 
 GaussianGroup GaussianGroups::block(std::size_t first, Padded& padded) const {
   GaussianGroup b = all_;
+  b.index = static_cast<std::uint32_t>(first);
   std::size_t count = std::min<std::size_t>(count_ - first, kMaxGroup);
   auto place = [&](const float*& array, std::size_t per_gaussian, float* pad) {
     if (!array) return;
@@ -23,6 +24,7 @@ GaussianGroup GaussianGroups::block(std::size_t first, Padded& padded) const {
   place(b.sh, 3 * b.sh_count, padded.sh);
   place(b.color, 3, padded.color);
   place(b.covariance, 6, padded.covariance);
+  place(b.filter_variance, 1, padded.filter_variance);
   return b;
 }
 

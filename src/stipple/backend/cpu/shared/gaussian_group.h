@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "stipple/backend/cpu/cpu_backend.h"
+#include "stipple/backend/render_settings.h"
 
 namespace stipple::cpu {
 
@@ -12,15 +13,17 @@ constexpr int kMaxGroup = 16;  // lanes of the widest vector; the size of every 
 
 // The inputs of one group, consecutive in memory; null if absent.
 struct GaussianGroup {
-  const float *mean, *log_scale, *rotation, *logit_opacity, *sh, *color, *covariance;
+  const float *mean, *log_scale, *rotation, *logit_opacity, *sh, *color, *covariance, *filter_variance;
   int sh_degree;
   std::size_t sh_count;
   bool is_activated;  // as in Precomputed
+  Math<float>::Dropout dropout;
+  std::uint32_t index;  // of the first Gaussian in the model, for the dropout
 };
 
 class GaussianGroups {
  public:
-  GaussianGroups(const DeviceGaussians& g, const Precomputed& precomputed)
+  GaussianGroups(const DeviceGaussians& g, const Precomputed& precomputed, const View& view)
       : count_(g.size()),
         all_{floats(g.mean),
              floats(g.log_scale),
@@ -29,9 +32,12 @@ class GaussianGroups {
              floats(g.sh),
              floats(precomputed.color),
              floats(precomputed.covariance),
+             floats(precomputed.filter_variance),
              g.sh_degree,
              static_cast<std::size_t>(g.sh_count()),
-             precomputed.is_activated} {}
+             precomputed.is_activated,
+             dropout_of(view),
+             0} {}
 
   std::size_t size() const { return count_; }
   int sh_degree() const { return all_.sh_degree; }
@@ -40,7 +46,7 @@ class GaussianGroups {
   // The block of kMaxGroup Gaussians starting at `first`; if there are fewer, they are copied to `padded`.
   struct Padded {
     float mean[3 * kMaxGroup], log_scale[3 * kMaxGroup], rotation[4 * kMaxGroup], logit_opacity[kMaxGroup],
-        sh[48 * kMaxGroup], color[3 * kMaxGroup], covariance[6 * kMaxGroup];
+        sh[48 * kMaxGroup], color[3 * kMaxGroup], covariance[6 * kMaxGroup], filter_variance[kMaxGroup];
   };
   GaussianGroup block(std::size_t first, Padded& padded) const;
 

@@ -3,35 +3,45 @@
 // Loads Gaussians from memory, for project and its backward pass.
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/shared/kernel.cuh"
+#include "stipple/backend/render_settings.h"
 
 namespace stipple::cuda {
 
 struct GaussianPointers : GaussianArrays<ConstPointer> {
   const Vec3f* color;                  // null to compute it from sh
   const PackedCovariance* covariance;  // null to compute it from log_scale and rotation
+  const float* filter_variance;        // null for no filter
+  M::Dropout dropout;
   unsigned count;
   bool is_activated;  // as in Precomputed
+
+  bool is_altered() const { return filter_variance || dropout.threshold > 0; }
 
   __device__ const float* coefficients() const { return reinterpret_cast<const float*>(sh); }
 };
 
-inline GaussianPointers pointers(const DeviceGaussians& g, const Precomputed& given) {
+inline GaussianPointers pointers(const DeviceGaussians& g, const Precomputed& given, const View& view) {
   GaussianPointers p{};
   p.sh_degree = g.sh_degree;
   for_each_parameter([](int, auto& to, const auto& from) { to = pointer(from); }, p, g);
   p.color = pointer(given.color);
   p.covariance = pointer(given.covariance);
+  p.filter_variance = pointer(given.filter_variance);
+  p.dropout = dropout_of(view);
   p.count = static_cast<unsigned>(g.size());
   p.is_activated = given.is_activated;
   return p;
 }
 
-__device__ inline M::GaussianForm form_of(const GaussianPointers& g) {
-  return {g.covariance != nullptr, g.is_activated};
+// Kernels are compiled twice, because alterations take registers that they cannot spare: kAltered says
+// whether g.is_altered().
+template <bool kAltered>
+__device__ M::GaussianForm form_of(const GaussianPointers& g) {
+  return {g.covariance != nullptr, g.is_activated, kAltered};
 }
 
-__device__ inline M::ActiveGaussian load_gaussian(const GaussianPointers& g, unsigned i,
-                                                  float scale_modifier) {
+template <bool kAltered>
+__device__ M::ActiveGaussian load_gaussian(const GaussianPointers& g, unsigned i, float scale_modifier) {
   M::StoredGaussian stored;
   stored.mean = g.mean[i];
   stored.logit_opacity = g.logit_opacity[i];
@@ -42,7 +52,12 @@ __device__ inline M::ActiveGaussian load_gaussian(const GaussianPointers& g, uns
     stored.log_scale = g.log_scale[i];
     stored.rotation = Vec4f(q.x, q.y, q.z, q.w);
   }
-  return M::activate(stored, form_of(g), scale_modifier);
+  M::Alteration alteration{0, 1};
+  if constexpr (kAltered) {
+    alteration.filter_variance = g.filter_variance ? g.filter_variance[i] : 0.0f;
+    alteration.opacity_factor = M::dropout_factor(i, g.dropout);
+  }
+  return M::activate(stored, alteration, form_of<kAltered>(g), scale_modifier);
 }
 
 // The SH coefficients of a warp's Gaussians in shared memory, one row per Gaussian. Rows are contiguous in
@@ -102,19 +117,22 @@ struct CoefficientRows {
   }
 };
 
-// Calls f(std::integral_constant<int, degree>()).
+// Calls f(std::integral_constant<int, degree>(), std::bool_constant<g.is_altered()>()).
 template <class F>
-void with_degree(int degree, F f) {
-  switch (degree) {
-    case 0:
-      return f(std::integral_constant<int, 0>());
-    case 1:
-      return f(std::integral_constant<int, 1>());
-    case 2:
-      return f(std::integral_constant<int, 2>());
-    default:
-      return f(std::integral_constant<int, 3>());
-  }
+void with_form(const GaussianPointers& g, F f) {
+  const auto with_degree = [&](auto is_altered) {
+    switch (g.sh_degree) {
+      case 0:
+        return f(std::integral_constant<int, 0>(), is_altered);
+      case 1:
+        return f(std::integral_constant<int, 1>(), is_altered);
+      case 2:
+        return f(std::integral_constant<int, 2>(), is_altered);
+      default:
+        return f(std::integral_constant<int, 3>(), is_altered);
+    }
+  };
+  g.is_altered() ? with_degree(std::true_type()) : with_degree(std::false_type());
 }
 
 }  // namespace stipple::cuda

@@ -45,14 +45,14 @@ __device__ inline Splat load_splat_gradient(const Splat* gradients, unsigned i) 
 }
 
 // For a Gaussian that is drawn. Sets `basis`, for the coefficients' gradients; dL_dcamera may be null.
-template <int kDegree>
+template <bool kAltered, int kDegree>
 __device__ GaussianGradient gaussian_backward(const GaussianPointers& g, const M::ActiveGaussian& in,
                                               const M::Pinhole& camera, const M::RenderSettings& settings,
                                               const SeenSplat& seen, const Splat& dL, bool lifts_clamped,
                                               const CoefficientRows<kDegree>& rows, M::HarmonicBasis& basis,
                                               M::Pinhole* dL_dcamera) {
   GaussianGradient out;
-  const M::GaussianVjp vjp = M::gaussian_vjp(in, form_of(g), camera, settings, seen.depth, dL);
+  const M::GaussianVjp vjp = M::gaussian_vjp(in, form_of<kAltered>(g), camera, settings, seen.depth, dL);
 
   Vec3f dL_doffset(0, 0, 0);
   const Vec3f dL_dcolor(dL.channels.x, dL.channels.y, dL.channels.z);
