@@ -13,6 +13,7 @@ namespace stipple {
 
 namespace {
 
+constexpr const char* kAuto = "auto";
 constexpr std::array<const char*, 2> kStrategies = {"adc", "mcmc"};
 constexpr std::array<const char*, 2> kGuardUses = {"auto", "off"};
 constexpr std::array<const char*, 5> kAlphaUses = {"auto", "object", "weight", "white", "black"};
@@ -63,6 +64,7 @@ std::string to_text(const std::string& text) { return text; }
 std::string to_text(bool value) { return value ? "true" : "false"; }
 std::string to_text(double value) { return fmt::format("{}", value); }
 std::string to_text(float value) { return fmt::format("{}", value); }
+std::string to_text(std::optional<float> value) { return value ? to_text(*value) : kAuto; }
 std::string to_text(std::int64_t value) { return fmt::format("{}", value); }
 std::string to_text(int value) { return fmt::format("{}", value); }
 std::string to_text(std::uint64_t value) { return fmt::format("{}", value); }
@@ -108,6 +110,13 @@ std::optional<std::string> parse_option(const std::string& text, double& value) 
 }
 std::optional<std::string> parse_option(const std::string& text, float& value) {
   return parse_not_negative(text, value);
+}
+std::optional<std::string> parse_option(const std::string& text, std::optional<float>& value) {
+  float parsed = 0;
+  if (text != kAuto && parse_not_negative(text, parsed))
+    return fmt::format("must be auto or a number that is not negative, not '{}'", text);
+  value = text == kAuto ? std::nullopt : std::optional(parsed);
+  return {};
 }
 std::optional<std::string> parse_option(const std::string& text, int& value) {
   return parse_count(text, value);

@@ -22,6 +22,7 @@ std::string to_text(const std::string& text);
 std::string to_text(bool value);
 std::string to_text(double value);
 std::string to_text(float value);
+std::string to_text(std::optional<float> value);  // "auto" if empty
 std::string to_text(std::int64_t value);
 std::string to_text(int value);
 std::string to_text(std::uint64_t value);
@@ -35,6 +36,7 @@ std::optional<std::string> parse_option(const std::string& text, std::string& va
 std::optional<std::string> parse_option(const std::string& text, bool& value);
 std::optional<std::string> parse_option(const std::string& text, double& value);
 std::optional<std::string> parse_option(const std::string& text, float& value);
+std::optional<std::string> parse_option(const std::string& text, std::optional<float>& value);
 std::optional<std::string> parse_option(const std::string& text, int& value);
 std::optional<std::string> parse_option(const std::string& text, std::uint64_t& value);
 

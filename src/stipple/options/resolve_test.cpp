@@ -68,6 +68,19 @@ TEST(Resolve, ObjectsAreTrainedOverRandomColoursAndShownOverWhite) {
   EXPECT_FALSE(given({{"alpha", "auto"}}).train.random_background);
 }
 
+TEST(Resolve, DropoutIsAutomaticOrANumber) {
+  EXPECT_FALSE(resolve({}).train.dropout.has_value());
+  EXPECT_EQ(given({{"dropout", "0.5"}}).train.dropout, 0.5f);
+  GivenOptions continued;
+  continued.earlier = to_texts(given({{"dropout", "0"}}));
+  EXPECT_EQ(resolve(continued).train.dropout, 0.0f);
+  continued.given["dropout"] = "auto";
+  EXPECT_FALSE(resolve(continued).train.dropout.has_value());
+  EXPECT_EQ(error_of({{{"dropout", "few"}}, {}, {}}),
+            "dropout must be auto or a number that is not negative, not 'few'");
+  EXPECT_EQ(error_of({{{"dropout", "1"}}, {}, {}}), "dropout must be less than 1");
+}
+
 TEST(Resolve, TheSceneDecidesWhatAutoMeans) {
   Scene scene;
   EXPECT_EQ(resolve({}, scene).scene.alpha, AlphaUse::kAuto);

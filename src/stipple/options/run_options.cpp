@@ -29,6 +29,7 @@ void check(const RunOptions& o) {
           "reset_opacity",
           "must be greater than the opacity below which Gaussians are pruned, or few would survive a reset; "
           "runs with resets usually prune below 0.005");
+  require(!t.dropout || *t.dropout < 1, "dropout", "must be less than 1");
   require(t.start_scale > 0, "start_scale", "must be greater than 0");
   require(t.mean_rate > 0, "mean_rate", "must be greater than 0");
   require(t.final_mean_rate > 0, "final_mean_rate", "must be greater than 0");

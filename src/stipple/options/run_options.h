@@ -105,10 +105,16 @@ void for_each_run_option(Options& o, F f) {
   });
   f("random_background", "Model", t.random_background,
     "train over a different random colour in every step; the default for objects");
+  f("min_size", "Model", t.min_size_px,
+    "smallest Gaussian, as a standard deviation in pixels of the photo that shows it largest: with "
+    "antialiased a 3D filter, otherwise a limit on the scales; 0 means none");
   f("start_opacity", "Model", t.start_opacity, "opacity of the initial Gaussians");
   f("start_scale", "Model", t.start_scale,
     "size of the initial Gaussians, as a multiple of the distance to their neighbours");
   f("ssim_weight", "Loss", t.ssim_weight, "weight of D-SSIM in the loss; the rest is the weight of L1");
+  f("dropout", "Loss", t.dropout,
+    "share of the Gaussians that is left out of a step, chosen anew for each; it rises to this from 0; auto: "
+    "0.2 with fewer than 12 training views, else 0");
   f("opacity_penalty", "Loss", t.opacity_penalty, "weight of the mean opacity in the loss");
   f("scale_penalty", "Loss", t.scale_penalty,
     "weight of the mean scale in the loss; scales are fractions of the scene extent");

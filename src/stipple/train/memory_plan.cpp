@@ -22,7 +22,7 @@ std::size_t state_bytes(std::size_t count, const MemoryNeeds& needs) {
   const std::size_t refining =
       static_cast<std::size_t>(g.sh_count()) * g.sh.kElementBytes + sizeof(std::uint32_t);
   const std::size_t sum = needs.batch > 1 ? parameter_bytes(needs.sh_degree) + sizeof(Vec2f) : 0;
-  const std::size_t best = parameter_bytes(needs.sh_degree);
+  const std::size_t best = parameter_bytes(needs.sh_degree) + sizeof(float);
   return train_state_bytes(count, needs.sh_degree) + count * (refining + best + sum);
 }
 
@@ -61,7 +61,7 @@ std::size_t parameter_bytes(int sh_degree) {
 }
 
 std::size_t train_state_bytes(std::size_t count, int sh_degree) {
-  return count * (3 * parameter_bytes(sh_degree) + sizeof(Vec2f));
+  return count * (3 * parameter_bytes(sh_degree) + sizeof(Vec2f) + sizeof(float));
 }
 
 std::size_t fewer_gaussians(std::size_t count) {

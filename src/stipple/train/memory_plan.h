@@ -31,7 +31,8 @@ MemoryPlan plan_memory(const Backend& backend, const MemoryNeeds& needs);
 // The parameters of one Gaussian, in bytes.
 std::size_t parameter_bytes(int sh_degree);
 
-// The training state of this many Gaussians, in bytes: parameters, both moments, statistics.
+// The training state of this many Gaussians, in bytes: parameters, both moments, statistics and the 3D
+// filter.
 std::size_t train_state_bytes(std::size_t count, int sh_degree);
 
 // A round number about a tenth below `count`, to suggest when `count` Gaussians did not fit.

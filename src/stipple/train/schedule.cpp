@@ -21,6 +21,8 @@ constexpr int kFullThresholdAt = 7'500;
 constexpr float kFirstThreshold = 0.3f;  // relative to the full one
 constexpr int kSplitsUntil = 1'500;
 constexpr int kPruneLargeFrom = 3'000;   // of kReferenceSteps; before, large Gaussians may still be split
+constexpr std::size_t kFewViews = 12;
+constexpr float kFewViewsDropout = 0.2f;
 constexpr int kRefinementsPerSort = 10;  // in between, new Gaussians are stored next to their origin
 
 }  // namespace
@@ -89,6 +91,12 @@ int Schedule::gives_views_back_at() const {
 }
 
 int Schedule::polish_steps() const { return stretched(kPolishSteps); }
+
+// It rises because the first Gaussians are few, and over-fitting comes late.
+float Schedule::dropout(int step, std::size_t view_count) const {
+  const float last = options_.dropout.value_or(view_count < kFewViews ? kFewViewsDropout : 0);
+  return last * static_cast<float>(step) / static_cast<float>(options_.steps);
+}
 
 float Schedule::mean_rate(int step) const {
   const double t = progress(step);

@@ -25,6 +25,8 @@ class Schedule {
   int gives_views_back_at() const;      // the watched views are trained on after this step
   int polish_steps() const;             // of a run that the guard ends early
 
+  float dropout(int step, std::size_t view_count) const;  // of this many training views
+
   float mean_rate(int step) const;  // includes the scene extent
   // In the last part of a run, all other rates fall, too: the factor for a share of that part, and for a
   // step.

@@ -411,12 +411,14 @@ TEST(DensityPlan, IsCarriedOutOnTheDevice) {
   TrainState state;
   state.gaussians = upload(*backend, host);
   state.moments = {upload(*backend, host), upload(*backend, host)};
+  state.precomputed.filter_variance.upload(*backend, std::vector<float>{1, 2, 3});
   state.statistics.upload(*backend, std::vector<Vec2f>(3, Vec2f(1, 1)));
   const DensityInput in = download_density_input(*backend, state);
   DensityPlan plan = plan_copies(in, {0, 1, 1}, {});
   plan.moment_source[0] = kNone;
   plan.mean[0] = {7, 7, 7};
   carry_out(*backend, plan, state);
+  EXPECT_EQ(state.precomputed.filter_variance.download(*backend), (std::vector<float>{2, 3}));
   const Gaussians after = download(*backend, state.gaussians);
   const Gaussians first = download(*backend, state.moments.first);
   ASSERT_EQ(after.size(), 2u);

@@ -21,7 +21,7 @@ namespace stipple {
 namespace {
 
 // Independent streams of random numbers, all derived from one seed.
-enum class Stream : std::uint64_t { kViews = 1, kDensity, kBackground, kNoise };
+enum class Stream : std::uint64_t { kViews = 1, kDensity, kBackground, kNoise, kDropout };
 
 std::uint64_t stream_seed(std::uint64_t seed, Stream stream) {
   return hash_bits(seed * 8 + static_cast<std::uint64_t>(stream));
@@ -77,6 +77,7 @@ Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& op
       extent_(scene_extent(scene, all_views_)),
       schedule_(options_, extent_),
       trimmer_(scene, all_views_),
+      min_size_(scene, all_views_, options.min_size_px, options.render.near_plane),
       photos_(scene.views, options.max_photo_bytes),
       memory_(plan_memory_for(backend, scene, all_views_, options)),
       targets_(backend, photos_, scene.views.size(), memory_.photo_bytes),
@@ -87,7 +88,9 @@ Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& op
     throw Error("there is no view to train on; add photos, or do not hold out views", {"eval"});
   if (scene.points.size() == 0) throw Error("the scene has no points to start from");
   if (backend.own_memory_bytes() > 0) limit_to_memory();
-  device_ = make_train_state(backend_, initial_gaussians(colored_points(scene, views_, photos_), options_));
+  const Gaussians first = initial_gaussians(colored_points(scene, views_, photos_), options_);
+  device_ = make_train_state(backend_, first);
+  device_.precomputed.filter_variance.upload(backend_, filter_variance(first.mean));
   raise_sh_degree();
   shuffle();
 }
@@ -235,6 +238,8 @@ View Trainer::Impl::view_of(std::size_t index) {
     state_.background_counter = random.counter();
   }
   view.id = static_cast<int>(index);
+  view.dropout = {schedule_.dropout(state_.step, all_views_.size()),
+                  stream_seed(options_.seed, Stream::kDropout) + static_cast<std::uint64_t>(state_.step)};
   return view;
 }
 
@@ -252,9 +257,30 @@ void Trainer::Impl::finish_step() {
   state_.finished_step = state_.step;
 }
 
+std::vector<float> Trainer::Impl::filter_variance(std::span<const Vec3f> means) const {
+  if (!options_.render.antialiased || options_.min_size_px == 0) return {};
+  std::vector<float> variance = min_size_.at(means);
+  for (float& v : variance) v *= v;
+  return variance;
+}
+
+// Without antialiasing, the renders do not dim a splat for its blur. Dimming Gaussians for the filter would
+// contradict that, so their scales are limited instead.
+void Trainer::Impl::apply_min_size(DensityPlan& plan) const {
+  plan.filter_variance = filter_variance(plan.mean);
+  if (options_.render.antialiased || options_.min_size_px == 0) return;
+  const std::vector<float> least = min_size_.at(plan.mean);
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const float limit = std::log(least[i] / options_.render.scale_modifier);  // of 0: no limit
+    Vec3f& s = plan.log_scale[i];
+    s = {std::max(s.x, limit), std::max(s.y, limit), std::max(s.z, limit)};
+  }
+}
+
 void Trainer::Impl::refine() {
   DensityInput input = download_density_input(backend_, device_);
-  if (schedule_.trims_at(state_.step)) trimmer_.trim(input);
+  const bool trims = schedule_.trims_at(state_.step);
+  if (trims) trimmer_.trim(input);
   Random random(stream_seed(options_.seed, Stream::kDensity), state_.density_counter);
   const bool may_grow = guard_.state().may_grow;
   DensityPlan plan =
@@ -270,6 +296,7 @@ void Trainer::Impl::refine() {
         "too strict",
         {"prune_opacity", "opacity_penalty"});
   if (schedule_.sorts_at(state_.step)) sort_along_curve(plan);
+  if (trims) apply_min_size(plan);
   carry_out(backend_, plan, device_);
   state_.density_counter = random.counter();
 }

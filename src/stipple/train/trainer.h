@@ -67,7 +67,7 @@ class Trainer {
   std::size_t memory_cap() const;
 
   // Calls f(Gaussians on the device) between two steps and returns its result. Other threads use this to look
-  // at the model while it is trained.
+  // at the model while it is trained. As in gaussians() and evaluate(), the 3D filter is a part of the model.
   template <class F>
   auto with_model(F f) const {
     using Result = std::invoke_result_t<F, const DeviceGaussians&>;
@@ -81,7 +81,7 @@ class Trainer {
   }
 
   // These are for the thread that calls step().
-  const DeviceGaussians& device_gaussians() const;
+  const DeviceGaussians& device_gaussians() const;  // as they are optimised: without the 3D filter
   Gaussians gaussians() const;
   const RenderOptions& render_options() const;  // for evaluation
   Evaluation evaluate(std::span<const std::size_t> views, const EvaluationProgress& progress = {});

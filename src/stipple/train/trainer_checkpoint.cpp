@@ -7,7 +7,10 @@
 //   u32       checksum of everything after this field
 //   text      JSON: counters, view order, sizes, and the options that must agree
 //   floats    mean, log_scale, rotation, logit_opacity, sh of the Gaussians, then of both moments; then the
-//             density statistics; then the best model, if the guard keeps one
+//             density statistics and the variances of the 3D filter; then the best model, if the guard
+//             keeps one, and its filter
+//
+// The filter is not yet a part of the scales and opacities. A run without a filter has no variances.
 //
 // Numbers are little-endian. The checksum is zlib's CRC-32.
 #include <fmt/format.h>
@@ -190,6 +193,8 @@ void Trainer::Impl::save(const std::filesystem::path& path) const {
                {"guard", to_json(guard_.state())},
                {"best_gaussians", best_.size()},
                {"best_sh_degree", best_.sh_degree},
+               {"filter", device_.precomputed.filter_variance.size()},
+               {"best_filter", best_filter_.size()},
                {"is_unfinished", is_unfinished_},
                {"loss", report_.loss},
                {"psnr", report_.psnr},
@@ -208,14 +213,18 @@ void Trainer::Impl::save(const std::filesystem::path& path) const {
   std::vector<Gaussians> parts;
   for (const DeviceGaussians* g : {&device_.gaussians, &device_.moments.first, &device_.moments.second})
     parts.push_back(download(backend_, *g));
+  const std::vector<float> filter = device_.precomputed.filter_variance.download(backend_);
   const Gaussians best = download(backend_, best_);
+  const std::vector<float> best_filter = best_filter_.download(backend_);
 
   // The data are traversed twice, since the checksum precedes them in the file.
   const auto for_each_piece = [&](auto&& f) {
     f(std::as_bytes(std::span(dumped)));
     for (const Gaussians& part : parts) for_each_parameter([&](int, const auto& a) { f(bytes_of(a)); }, part);
     f(bytes_of(statistics));
+    f(bytes_of(filter));
     for_each_parameter([&](int, const auto& a) { f(bytes_of(a)); }, best);
+    f(bytes_of(best_filter));
   };
   FileHead head{{}, kVersion, static_cast<std::uint32_t>(dumped.size()), 0};
   std::memcpy(head.magic, kMagic, sizeof(kMagic));
@@ -235,7 +244,7 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
   if (!text.is_object()) in.fail("the checkpoint is damaged and cannot be used");
   State state;
   GuardState guard;
-  std::size_t count = 0, best_count = 0;
+  std::size_t count = 0, best_count = 0, filter_count = 0, best_filter_count = 0;
   int sh_degree = 0, best_sh_degree = 0;
   bool is_unfinished = false;
   try {
@@ -264,18 +273,23 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
     guard = guard_from_json(text.at("guard"));
     best_count = text.at("best_gaussians");
     best_sh_degree = text.at("best_sh_degree");
+    filter_count = text.at("filter");
+    best_filter_count = text.at("best_filter");
   } catch (const json::exception&) {
     in.fail("the checkpoint is damaged and cannot be used");
   }
   const std::size_t view_count = all_views_.size() - (state.has_all_views ? 0 : watched_.size());
   const auto is_degree = [](int degree) { return degree >= 0 && degree <= 3; };
   if (!is_degree(sh_degree) || !is_degree(best_sh_degree) || state.order.size() != view_count ||
-      state.position > state.order.size())
+      state.position > state.order.size() || (filter_count != 0 && filter_count != count) ||
+      (best_filter_count != 0 && best_filter_count != best_count))
     in.fail("the checkpoint is damaged and cannot be used");
   std::vector<Gaussians> parts;
   for (int i = 0; i < 3; ++i) parts.push_back(read_gaussians(in, count, sh_degree));
   const std::vector<Vec2f> statistics = in.array<Vec2f>(count);
+  const std::vector<float> filter = in.array<float>(filter_count);
   const Gaussians best = read_gaussians(in, best_count, best_sh_degree);
+  const std::vector<float> best_filter = in.array<float>(best_filter_count);
   in.check_end(head.checksum);
 
   const std::lock_guard lock(model_mutex_);
@@ -287,10 +301,20 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
   replace(backend_, parts[1], device_.moments.first);
   replace(backend_, parts[2], device_.moments.second);
   device_.statistics.upload(backend_, statistics);
+  // The options decide whether this run has a filter, not those of the run that was saved.
+  const auto restored = [&](const std::vector<float>& saved, const std::vector<Vec3f>& means) {
+    const std::vector<float> computed = filter_variance(means);
+    return saved.size() == computed.size() ? saved : computed;
+  };
+  device_.precomputed.filter_variance.upload(backend_, restored(filter, parts[0].mean));
   best_ = {};
+  best_filter_ = {};
   guard_.restore(guard);
   try {
-    if (best_count > 0) replace(backend_, best, best_);
+    if (best_count > 0) {
+      replace(backend_, best, best_);
+      best_filter_.upload(backend_, restored(best_filter, best.mean));
+    }
   } catch (const OutOfMemory&) {  // of a smaller device: the run can do without this copy
     release_best();
   }

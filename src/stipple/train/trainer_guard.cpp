@@ -53,7 +53,7 @@ ModelScore Trainer::Impl::score_model() {
   for (const std::size_t index : watched) {
     const auto target = targets_.get(index);
     View view{scene_.views[index].camera, options_.render};
-    forward(backend_, device_.gaussians, {}, view, watch_pass_);
+    forward(backend_, device_.gaussians, device_.precomputed, view, watch_pass_);
     backend_.loss(view, target->pixels, {}, watch_pass_);
     const PassResult result = backend_.read(watch_pass_);
     sum += psnr_of(result.views[0].loss.mean_squared_error / target->mean_weight);
@@ -88,11 +88,13 @@ bool Trainer::Impl::act_on(Verdict verdict, const ModelScore& score) {
 // goes on without one.
 void Trainer::Impl::keep_model() {
   best_ = {};
+  best_filter_ = {};
   try {
     DeviceGaussians copy;
     copy.sh_degree = device_.gaussians.sh_degree;
     for_each_parameter([&](int, auto& to, const auto& from) { to = from.copy(backend_); }, copy,
                        device_.gaussians);
+    best_filter_ = device_.precomputed.filter_variance.copy(backend_);
     best_ = std::move(copy);
   } catch (const OutOfMemory&) {
     guard_.forget_best();
@@ -102,6 +104,7 @@ void Trainer::Impl::keep_model() {
 bool Trainer::Impl::release_best() {
   const bool had_one = best_.size() > 0;
   best_ = {};
+  best_filter_ = {};
   guard_.forget_best();
   return had_one;
 }
@@ -111,11 +114,12 @@ bool Trainer::Impl::release_best() {
 void Trainer::Impl::go_back() {
   const DeviceGaussians& given_up = device_.gaussians;
   const std::size_t freed = train_state_bytes(given_up.size(), given_up.sh_degree);
-  const std::size_t needed =
-      train_state_bytes(best_.size(), best_.sh_degree) - best_.size() * parameter_bytes(best_.sh_degree);
+  const std::size_t needed = train_state_bytes(best_.size(), best_.sh_degree) -
+                             best_.size() * (parameter_bytes(best_.sh_degree) + sizeof(float));
   if (needed > freed) require_room(backend_, needed - freed);
   device_.moments = {};
   device_.gaussians = std::move(best_);
+  device_.precomputed.filter_variance = std::move(best_filter_);
   const DeviceGaussians& model = device_.gaussians;
   device_.moments = {zeros_like(backend_, model), zeros_like(backend_, model)};
   device_.statistics.resize_zero(backend_, model.size());

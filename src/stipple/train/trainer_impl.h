@@ -7,13 +7,16 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include "stipple/core/fair_mutex.h"
 #include "stipple/evaluate/evaluate.h"
 #include "stipple/photo/photo_cache.h"
+#include "stipple/train/density/min_size.h"
 #include "stipple/train/density/trim.h"
 #include "stipple/train/depth_samples.h"
+#include "stipple/train/filtered_model.h"
 #include "stipple/train/guard.h"
 #include "stipple/train/memory_plan.h"
 #include "stipple/train/schedule.h"
@@ -51,15 +54,18 @@ class Trainer::Impl {
   std::size_t memory_cap() const { return is_limited_by_memory_ ? memory_.max_gaussians : 0; }
   const RenderOptions& render_options() const { return options_.render; }
   const DeviceGaussians& device_gaussians() const { return device_.gaussians; }
-  Gaussians gaussians() const { return download(backend_, device_.gaussians); }
+  Gaussians gaussians() const {
+    return with_filtered([&](const DeviceGaussians& model) { return download(backend_, model); });
+  }
 
   void call_between_steps(const std::function<void(const DeviceGaussians&)>& f) const {
     const std::lock_guard lock(model_mutex_);
-    f(device_.gaussians);
+    with_filtered(f);
   }
   Evaluation evaluate(std::span<const std::size_t> views, const EvaluationProgress& progress) {
-    return stipple::evaluate(backend_, device_.gaussians, scene_.views, views, photos_, options_.render,
-                             progress);
+    return with_filtered([&](const DeviceGaussians& model) {
+      return stipple::evaluate(backend_, model, scene_.views, views, photos_, options_.render, progress);
+    });
   }
 
   void save(const std::filesystem::path& path) const;
@@ -82,6 +88,14 @@ class Trainer::Impl {
     std::vector<TrainView> views;
     std::vector<std::shared_ptr<const TargetCache::Target>> targets;
   };
+
+  // Calls f with the model as everything outside of the trainer sees it: with the filter as a part of it.
+  template <class F>
+  std::invoke_result_t<F, const DeviceGaussians&> with_filtered(F f) const {
+    const DeviceArray<float>& variance = device_.precomputed.filter_variance;
+    if (variance.empty()) return f(device_.gaussians);
+    return f(filtered_model(backend_, device_.gaussians, variance, options_.render.scale_modifier));
+  }
 
   void limit_to_memory();
   template <class F>
@@ -111,6 +125,9 @@ class Trainer::Impl {
   void end_early();
   AdamOptions rates() const;
 
+  // Of Precomputed; empty if this run has no filter.
+  std::vector<float> filter_variance(std::span<const Vec3f> means) const;
+  void apply_min_size(DensityPlan& plan) const;
   void refine();
   void raise_sh_degree();
 
@@ -123,6 +140,7 @@ class Trainer::Impl {
   float extent_;
   Schedule schedule_;
   Trimmer trimmer_;
+  MinSize min_size_;
   PhotoCache photos_;
   MemoryPlan memory_;  // empty for a device that works in host memory
   bool is_limited_by_memory_ = false;
@@ -136,7 +154,8 @@ class Trainer::Impl {
   mutable FairMutex model_mutex_;  // held while a step changes what is on the device
   TrainState device_;
   TrainBuffers buffers_;
-  DeviceGaussians best_;  // the model that the guard keeps
+  DeviceGaussians best_;  // the model that the guard keeps, and its filter
+  DeviceArray<float> best_filter_;
   Pass watch_pass_;
 };
 

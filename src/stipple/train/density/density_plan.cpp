@@ -100,6 +100,11 @@ void carry_out(Backend& backend, const DensityPlan& plan, TrainState& state) {
   g.mean.upload(backend, plan.mean);
   g.log_scale.upload(backend, plan.log_scale);
   g.logit_opacity.upload(backend, plan.logit_opacity);
+  DeviceArray<float>& filter = state.precomputed.filter_variance;
+  if (!plan.filter_variance.empty())
+    filter.upload(backend, plan.filter_variance);
+  else if (!filter.empty())
+    gather_in_place(backend, filter, rows, 1);
   rows.upload(backend, plan.moment_source);
   for (DeviceGaussians* moment : {&state.moments.first, &state.moments.second})
     for_each_parameter(

@@ -25,6 +25,8 @@ struct DensityPlan {
   std::vector<std::uint32_t> source, moment_source;
   std::vector<Vec3f> mean, log_scale;
   std::vector<float> logit_opacity;
+  // Precomputed's. If it is empty, a Gaussian inherits that of its source, if there is a filter at all.
+  std::vector<float> filter_variance;
 
   std::size_t size() const { return source.size(); }
 };

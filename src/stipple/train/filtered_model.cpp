@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/train/filtered_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "stipple/core/parallel.h"
+
+namespace stipple {
+
+namespace {
+
+constexpr std::size_t kGrain = 1 << 12;
+constexpr double kLeastLogit = -100;  // instead of the logit of 0, which is infinite
+
+// In double, because the logit of an opacity near 1 needs more digits than float has.
+void filter(float variance, double scale_modifier, Vec3f& log_scale, float& logit_opacity) {
+  using M = Math<double>;
+  if (!(variance > 0)) return;
+  const Vec3<double> own(log_scale.x, log_scale.y, log_scale.z);
+  const M::Filtered f = M::filtered(M::scale_from_log(own, scale_modifier), static_cast<double>(variance));
+  for (int k = 0; k < 3; ++k) log_scale[k] = static_cast<float>(std::log(f.scale[k] / scale_modifier));
+  const double logit = M::logit(M::sigmoid(static_cast<double>(logit_opacity)) * f.dimming);
+  // A filter makes nothing more opaque, even where the opacity is 1 in double.
+  logit_opacity = std::min(logit_opacity, static_cast<float>(std::max(logit, kLeastLogit)));
+}
+
+template <class T>
+DeviceArray<T> borrowed(Backend& backend, const DeviceArray<T>& from) {
+  MemoryBorrower* borrower = backend.borrower();
+  if (!borrower || from.empty()) return from.copy(backend);
+  Memory& memory = const_cast<Memory&>(*from.memory());  // the result is only read
+  return DeviceArray<T>::over(*borrower, static_cast<T*>(borrower->address_of(memory)), from.size());
+}
+
+}  // namespace
+
+DeviceGaussians filtered_model(Backend& backend, const DeviceGaussians& model,
+                               const DeviceArray<float>& filter_variance, float scale_modifier) {
+  std::vector<Vec3f> log_scale = model.log_scale.download(backend);
+  std::vector<float> logit_opacity = model.logit_opacity.download(backend);
+  const std::vector<float> variance = filter_variance.download(backend);
+  parallel_for(
+      log_scale.size(),
+      [&](std::size_t i) {
+        filter(variance[i], static_cast<double>(scale_modifier), log_scale[i], logit_opacity[i]);
+      },
+      kGrain);
+  DeviceGaussians result;
+  result.sh_degree = model.sh_degree;
+  result.mean = borrowed(backend, model.mean);
+  result.rotation = borrowed(backend, model.rotation);
+  result.sh = borrowed(backend, model.sh);
+  result.log_scale.upload(backend, log_scale);
+  result.logit_opacity.upload(backend, logit_opacity);
+  return result;
+}
+
+}  // namespace stipple
