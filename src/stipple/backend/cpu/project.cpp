@@ -49,12 +49,13 @@ void shade(const GaussianGroup& g, int first, const ML::Pinhole& camera, const V
   }
 }
 
-void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& view_camera,
-                   const stipple::Math<float>::RenderSettings& view_settings, ProjectedSplat* out) {
+template <bool kAltered>
+void project_block_as(const GaussianGroup& g, const stipple::Math<float>::Pinhole& view_camera,
+                      const stipple::Math<float>::RenderSettings& view_settings, ProjectedSplat* out) {
   const ML::Pinhole camera = broadcast_camera(view_camera);
   const ML::RenderSettings settings = broadcast_settings(view_settings);
   for (int first = 0; first < kMaxGroup; first += kLanes) {
-    const ML::ActiveGaussian in = activate_gaussians(g, first, settings.scale_modifier);
+    const ML::ActiveGaussian in = activate_gaussians<kAltered>(g, first, settings.scale_modifier);
     const ML::Footprint f = ML::footprint(in.placed, in.opacity, camera, settings);
     if (hn::AllFalse(D(), (f.opacity > Lanes(0)).m)) {
       for (int lane = 0; lane < kLanes; ++lane) out[first + lane].splat.opacity = 0;
@@ -81,6 +82,12 @@ void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& 
     store_transposed(fields, reinterpret_cast<float*>(out + first));
     shade(g, first, camera, in.placed.mean, out + first);
   }
+}
+
+void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& camera,
+                   const stipple::Math<float>::RenderSettings& settings, ProjectedSplat* out) {
+  g.is_altered() ? project_block_as<true>(g, camera, settings, out)
+                 : project_block_as<false>(g, camera, settings, out);
 }
 
 }  // namespace HWY_NAMESPACE

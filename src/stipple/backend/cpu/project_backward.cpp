@@ -119,10 +119,11 @@ void store_zeros(int first, const ParameterGradient& out) {
       out);
 }
 
-void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& view_camera,
-                            const stipple::Math<float>::RenderSettings& view_settings,
-                            const ProjectedSplat* splats, const Splat* dL_dsplat, bool lifts_clamped,
-                            const ParameterGradient& out, double* dL_dcamera) {
+template <bool kAltered>
+void project_backward_block_as(const GaussianGroup& g, const stipple::Math<float>::Pinhole& view_camera,
+                               const stipple::Math<float>::RenderSettings& view_settings,
+                               const ProjectedSplat* splats, const Splat* dL_dsplat, bool lifts_clamped,
+                               const ParameterGradient& out, double* dL_dcamera) {
   const ML::Pinhole camera = broadcast_camera(view_camera);
   const ML::RenderSettings settings = broadcast_settings(view_settings);
   const Lanes zero(0);
@@ -134,8 +135,9 @@ void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::
       store_zeros(first, out);
       continue;
     }
-    const ML::ActiveGaussian in = activate_gaussians(g, first, settings.scale_modifier);
-    const ML::GaussianVjp vjp = ML::gaussian_vjp(in, form_of(g), camera, settings, d.depth, d.dL_dsplat);
+    const ML::ActiveGaussian in = activate_gaussians<kAltered>(g, first, settings.scale_modifier);
+    const ML::GaussianVjp vjp =
+        ML::gaussian_vjp(in, form_of<kAltered>(g), camera, settings, d.depth, d.dL_dsplat);
     const ML::StoredGaussian& dL = vjp.dL_dstored;
     store3(select(d.is_drawn, dL.log_scale, none), out.log_scale + 3 * first);
     store4(select(d.is_drawn, dL.rotation, none4), out.rotation + 4 * first);
@@ -149,6 +151,14 @@ void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::
       add_camera(ML::gaussian_camera_vjp(in.placed, camera, vjp.dL_dprojected, dL_doffset), d.is_drawn,
                  dL_dcamera);
   }
+}
+
+void project_backward_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& camera,
+                            const stipple::Math<float>::RenderSettings& settings,
+                            const ProjectedSplat* splats, const Splat* dL_dsplat, bool lifts_clamped,
+                            const ParameterGradient& out, double* dL_dcamera) {
+  const auto run = g.is_altered() ? project_backward_block_as<true> : project_backward_block_as<false>;
+  run(g, camera, settings, splats, dL_dsplat, lifts_clamped, out, dL_dcamera);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -16,8 +16,11 @@ namespace HWY_NAMESPACE {
 
 using ML = Math<Lanes>;
 
+// The kernels are compiled twice, because even an alteration that is off would cost them registers: kAltered
+// says whether g.is_altered().
+template <bool kAltered>
 HWY_INLINE ML::GaussianForm form_of(const GaussianGroup& g) {
-  return {g.covariance != nullptr, g.is_activated, g.filter_variance != nullptr || g.dropout.threshold > 0};
+  return {g.covariance != nullptr, g.is_activated, kAltered};
 }
 
 // Lanes [first, first + kLanes) of a group.
@@ -38,7 +41,6 @@ HWY_INLINE ML::StoredGaussian load_gaussians(const GaussianGroup& g, int first) 
   return r;
 }
 
-// For a form that is altered.
 HWY_INLINE ML::Alteration load_alterations(const GaussianGroup& g, int first) {
   ML::Alteration a;
   a.filter_variance = g.filter_variance ? load(g.filter_variance + first) : Lanes(0);
@@ -52,11 +54,11 @@ HWY_INLINE ML::Alteration load_alterations(const GaussianGroup& g, int first) {
   return a;
 }
 
+template <bool kAltered>
 HWY_INLINE ML::ActiveGaussian activate_gaussians(const GaussianGroup& g, int first, Lanes scale_modifier) {
-  const ML::GaussianForm form = form_of(g);
-  ML::Alteration alteration;
-  if (form.is_altered) alteration = load_alterations(g, first);
-  return ML::activate(load_gaussians(g, first), alteration, form, scale_modifier);
+  ML::Alteration alteration{Lanes(0), Lanes(1)};
+  if constexpr (kAltered) alteration = load_alterations(g, first);
+  return ML::activate(load_gaussians(g, first), alteration, form_of<kAltered>(g), scale_modifier);
 }
 
 struct alignas(64) BasisTable {

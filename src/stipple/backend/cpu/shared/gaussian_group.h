@@ -19,6 +19,8 @@ struct GaussianGroup {
   bool is_activated;  // as in Precomputed
   Math<float>::Dropout dropout;
   std::uint32_t index;  // of the first Gaussian in the model, for the dropout
+
+  bool is_altered() const { return filter_variance || dropout.threshold > 0; }
 };
 
 class GaussianGroups {
