@@ -135,7 +135,10 @@ inline std::vector<ConformanceScene> conformance_scenes() {
   add("filtered", cloud(1003, 1, 24, {.log_scale = -4}), looking_down_z(120, 90, 100),
       {.antialiased = true, .scale_modifier = 1.2f});
   scenes.back().filter_variance = random_filter(1003, -4, 25);
-  add("dropout", cloud(1003, 2, 26), looking_down_z(120, 90, 100));
+  // So faint that no splat reaches alpha_max: two that do bring the transmittance to exactly the limit at
+  // which blending stops, and rounding decides.
+  add("dropout", cloud(1003, 2, 26, {.logit_opacity = -1, .logit_opacity_sd = 0.5f}),
+      looking_down_z(120, 90, 100));
   scenes.back().view.dropout = {0.3f, 27};
   add("filtered_with_dropout", cloud(500, 0, 28, {.log_scale = -4}), looking_down_z(120, 90, 100),
       {.depth = DepthOutput::kExpected});

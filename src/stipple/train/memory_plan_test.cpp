@@ -75,7 +75,7 @@ TEST(MemoryPlan, PlansTheLargestNumberThatFits) {
     const std::size_t own = 4 * kGiB;
     const MemoryPlan plan = plan_for(own, needs);
     const auto bytes = [&](std::size_t n) {
-      return n * (4 * 236 + 8 + 192 + 4 + (sums ? 236 + 8 : 0) + 232) +
+      return n * (4 * 236 + 2 * 4 + 8 + 192 + 4 + (sums ? 236 + 8 : 0) + 232) +
              (100 + 8 * static_cast<std::size_t>(batch)) * needs.largest_view_px;
     };
     const auto room = static_cast<std::size_t>(0.95 * static_cast<double>(own)) - plan.photo_bytes;
