@@ -322,7 +322,7 @@ TEST(Checkpoint, RejectsDamagedFilesAndLeavesTheTrainerUnchanged) {
   std::string newer = good;
   newer[8] = 9;
   EXPECT_EQ(error_with(newer),
-            "the checkpoint has version 9, but this program supports versions up to 3; use a newer program");
+            "the checkpoint has version 9, but this program supports versions up to 4; use a newer program");
   std::string flipped = good;
   flipped[good.size() - 100] ^= 1;
   EXPECT_EQ(error_with(flipped), "the checkpoint is damaged (its checksum is wrong) and cannot be used");

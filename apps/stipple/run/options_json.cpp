@@ -18,6 +18,8 @@ template <class T>
 ordered_json to_json_value(const T& value) {
   if constexpr (std::is_same_v<T, float>)
     return ordered_json::parse(to_text(value));  // 0.0002, not the float's 17 digits
+  else if constexpr (std::is_same_v<T, std::optional<float>>)
+    return value ? to_json_value(*value) : ordered_json(to_text(value));
   else if constexpr (std::is_arithmetic_v<T>)
     return value;
   else

@@ -5,9 +5,9 @@
 //
 // A pass runs through stages: project, bin and blend render a frame; loss and depth_loss differentiate it;
 // blend_backward and project_backward propagate its gradient back to the parameters; optimize and perturb
-// update them. Stages
-// return nothing to the host and do not wait for the device, except that bin waits if it cannot predict the
-// capacity a view needs. The host obtains all results at once, with read(), at the end (docs/backends.md).
+// update them. Stages return nothing to the host and do not wait for the device, except that bin waits if it
+// cannot predict the capacity a view needs. The host obtains all results at once, with read(), at the end
+// (docs/backends.md).
 #include <span>
 #include <string>
 #include <string_view>

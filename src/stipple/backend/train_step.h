@@ -40,7 +40,8 @@ struct DepthSamples {
 
 // A loss function supplied by the caller. It adds its gradient to that of the frame, on the device. An empty
 // array stands for zero: to add a gradient of alpha or depth, first resize it to one plane. The function may
-// be called more than once per step, and for frames that are then discarded.
+// be called more than once per step, and for frames that are then discarded. In steps with a loss on known
+// depths, the frame holds inverse depths, whatever the view asks for.
 using FrameLoss = std::function<void(Backend&, const View&, const Frame&, FrameGradient&)>;
 
 struct AdamOptions {

@@ -28,7 +28,7 @@ constexpr std::size_t kFewPoints = 30;     // a view that sees fewer points is h
 constexpr float kFarOutlier = 20;          // times the median distance from the centre of the cameras
 constexpr float kMaxRounding = 1e-4f;      // of coordinates, relative to the spread of the cameras
 constexpr std::size_t kSampledViews = 50;  // in which points are counted: each costs a look at every point
-constexpr std::size_t kFewViews = 10;      // fewer rarely make a scene that looks right from new viewpoints
+constexpr std::size_t kFewViews = 12;      // fewer rarely make a scene that looks right from new viewpoints
 // Parameters and both moments (59 floats each at SH degree 3), a splat and its gradient, and bins and partial
 // gradients for about three tiles. Measured on the CPU backend with a million Gaussians.
 constexpr std::size_t kBytesPerGaussian = 1100;

@@ -35,17 +35,21 @@ DeviceArray<T> borrowed(Backend& backend, const DeviceArray<T>& from) {
 
 }  // namespace
 
+void apply_filter(std::span<const float> filter_variance, float scale_modifier, std::span<Vec3f> log_scale,
+                  std::span<float> logit_opacity) {
+  parallel_for(
+      filter_variance.size(),
+      [&](std::size_t i) {
+        filter(filter_variance[i], static_cast<double>(scale_modifier), log_scale[i], logit_opacity[i]);
+      },
+      kGrain);
+}
+
 DeviceGaussians filtered_model(Backend& backend, const DeviceGaussians& model,
                                const DeviceArray<float>& filter_variance, float scale_modifier) {
   std::vector<Vec3f> log_scale = model.log_scale.download(backend);
   std::vector<float> logit_opacity = model.logit_opacity.download(backend);
-  const std::vector<float> variance = filter_variance.download(backend);
-  parallel_for(
-      log_scale.size(),
-      [&](std::size_t i) {
-        filter(variance[i], static_cast<double>(scale_modifier), log_scale[i], logit_opacity[i]);
-      },
-      kGrain);
+  apply_filter(filter_variance.download(backend), scale_modifier, log_scale, logit_opacity);
   DeviceGaussians result;
   result.sh_degree = model.sh_degree;
   result.mean = borrowed(backend, model.mean);

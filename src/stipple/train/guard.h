@@ -47,6 +47,7 @@ class Guard {
   explicit Guard(double epoch) : share_(1 / epoch) {}
 
   void add_training_step(double psnr);
+  void set_training_psnr(double psnr) { state_.training_psnr = psnr; }  // instead of the mean of the steps
   // Any verdict to go back assumes that the trainer does so: the mean of the training steps is again that of
   // the best model.
   Verdict judge(const ModelScore& score);

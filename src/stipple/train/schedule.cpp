@@ -15,12 +15,13 @@ constexpr int kLeastInterval = 50;
 constexpr int kCheckEvery = 500;
 constexpr int kLeastCheckInterval = 100;
 constexpr double kWatchedShare = 0.8;  // of a run; in the rest, the watched views are trained on
+constexpr int kLimitSizesEvery = 2'000;
 constexpr int kPolishSteps = 1'500;
 constexpr float kLastRate = 0.1f;  // relative to the rate before the last part of a run
 constexpr int kFullThresholdAt = 7'500;
 constexpr float kFirstThreshold = 0.3f;  // relative to the full one
 constexpr int kSplitsUntil = 1'500;
-constexpr int kPruneLargeFrom = 3'000;   // of kReferenceSteps; before, large Gaussians may still be split
+constexpr int kPruneLargeFrom = 3'000;  // of kReferenceSteps; before, large Gaussians may still be split
 constexpr std::size_t kFewViews = 12;
 constexpr float kFewViewsDropout = 0.2f;
 constexpr int kRefinementsPerSort = 10;  // in between, new Gaussians are stored next to their origin
@@ -55,6 +56,10 @@ bool Schedule::sorts_at(int step) const {
 
 int Schedule::refine_interval() const {
   return std::max(stretched(options_.refine_every), std::min(options_.refine_every, kLeastInterval));
+}
+
+bool Schedule::limits_sizes_at(int step) const {
+  return step % std::max(stretched(kLimitSizesEvery), kLeastCheckInterval) == 0;
 }
 
 bool Schedule::resets_opacity_at(int step) const {
@@ -105,12 +110,12 @@ float Schedule::mean_rate(int step) const {
   return static_cast<float>(rate * static_cast<double>(extent_)) * batch_factor();
 }
 
-float Schedule::fall(float done) { return std::pow(kLastRate, done); }
+float Schedule::late_rate_factor(float done) { return std::pow(kLastRate, done); }
 
-float Schedule::final_fall(int step) const {
+float Schedule::rate_factor(int step) const {
   const int begin = gives_views_back_at();
   if (step <= begin) return 1;
-  return fall(static_cast<float>(step - begin) / static_cast<float>(options_.steps - begin));
+  return late_rate_factor(static_cast<float>(step - begin) / static_cast<float>(options_.steps - begin));
 }
 
 float Schedule::depth_weight(int step) const {

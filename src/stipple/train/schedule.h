@@ -16,6 +16,7 @@ class Schedule {
   bool refines_at(int step) const;
   bool sorts_at(int step) const;  // the first refinement and every tenth after it
   bool trims_at(int step) const { return sorts_at(step); }
+  bool limits_sizes_at(int step) const;  // besides the last step
   bool resets_opacity_at(int step) const;
   bool prunes_large_at(int step) const;
   float grow_gradient(int step) const;  // mcmc's threshold
@@ -30,8 +31,8 @@ class Schedule {
   float mean_rate(int step) const;  // includes the scene extent
   // In the last part of a run, all other rates fall, too: the factor for a share of that part, and for a
   // step.
-  static float fall(float done);
-  float final_fall(int step) const;
+  static float late_rate_factor(float done);
+  float rate_factor(int step) const;
   float depth_weight(int step) const;  // 0 in steps without depth loss
   float noise(int step) const;  // mcmc's, as an inverse length; decays with the learning rate of the means
 

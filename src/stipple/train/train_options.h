@@ -41,8 +41,8 @@ struct TrainOptions {
   // The smallest standard deviation of a Gaussian, in pixels of the training view that sees it largest: exact
   // as a 3D filter if render.antialiased, else a limit on its scales. 0 means none.
   float min_size_px = 0.447f;  // sqrt(0.2), Mip-Splatting's
-  // The share of Gaussians that is left out of the last step; it rises from 0 at the first. Empty means 0.2
-  // with fewer than 12 training views, else 0.
+  // The share of Gaussians that is left out of the last step; the share grows in proportion to the step.
+  // Empty means 0.2 with fewer than 12 training views, else 0.
   std::optional<float> dropout;
 
   // Learning rates of Adam. That of the means is multiplied by the scene extent and decays exponentially.

@@ -149,6 +149,8 @@ StepReport Trainer::Impl::train() {
     const double photo_ms = milliseconds_since(start);
     const PassResult result = backend_.train_step(device_, batch.views, plan_step(), buffers_);
     record(result, batch, report);
+    const int end = state_.polish_until > 0 ? state_.polish_until : options_.steps;
+    if (result.is_finite && (schedule_.limits_sizes_at(state_.step) || state_.step == end)) limit_sizes();
     report.gaussian_count = device_.gaussians.size();
     report.ms[static_cast<std::size_t>(Stage::kPhoto)] = photo_ms;
     return report;
@@ -188,7 +190,8 @@ void Trainer::Impl::record(const PassResult& result, const Batch& batch, StepRep
   state_.skipped_in_a_row = result.is_finite ? 0 : state_.skipped_in_a_row + 1;
   report.was_skipped = !result.is_finite;
   report.skipped_in_a_row = state_.skipped_in_a_row;
-  if (result.is_finite) guard_.add_training_step(report.psnr);
+  // With dropout, the PSNR of a step says little about the model (trainer_guard.cpp).
+  if (result.is_finite && !uses_dropout()) guard_.add_training_step(report.psnr);
 }
 
 Trainer::Impl::Batch Trainer::Impl::next_batch() {
@@ -266,15 +269,16 @@ std::vector<float> Trainer::Impl::filter_variance(std::span<const Vec3f> means) 
 
 // Without antialiasing, the renders do not dim a splat for its blur. Dimming Gaussians for the filter would
 // contradict that, so their scales are limited instead.
-void Trainer::Impl::apply_min_size(DensityPlan& plan) const {
-  plan.filter_variance = filter_variance(plan.mean);
+void Trainer::Impl::limit_sizes() {
   if (options_.render.antialiased || options_.min_size_px == 0) return;
-  const std::vector<float> least = min_size_.at(plan.mean);
-  for (std::size_t i = 0; i < plan.size(); ++i) {
+  const std::vector<float> least = min_size_.at(device_.gaussians.mean.download(backend_));
+  std::vector<Vec3f> log_scale = device_.gaussians.log_scale.download(backend_);
+  for (std::size_t i = 0; i < log_scale.size(); ++i) {
     const float limit = std::log(least[i] / options_.render.scale_modifier);  // of 0: no limit
-    Vec3f& s = plan.log_scale[i];
+    Vec3f& s = log_scale[i];
     s = {std::max(s.x, limit), std::max(s.y, limit), std::max(s.z, limit)};
   }
+  device_.gaussians.log_scale.upload(backend_, log_scale);
 }
 
 void Trainer::Impl::refine() {
@@ -296,7 +300,7 @@ void Trainer::Impl::refine() {
         "too strict",
         {"prune_opacity", "opacity_penalty"});
   if (schedule_.sorts_at(state_.step)) sort_along_curve(plan);
-  if (trims) apply_min_size(plan);
+  if (trims) plan.filter_variance = filter_variance(plan.mean);
   carry_out(backend_, plan, device_);
   state_.density_counter = random.counter();
 }

@@ -33,7 +33,7 @@ using nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little, "numbers are written in the byte order of memory");
 constexpr char kMagic[8] = "STIPPLE";
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 
 struct FileHead {
   char magic[8];
@@ -54,14 +54,17 @@ std::string as_utf8(const std::string& name) {
 
 // What a checkpoint must agree with: facts that tell one run from another. Other options may be changed on
 // purpose when a run is resumed.
-json identity(const TrainOptions& o, const Scene& scene, std::size_t view_count) {
+json identity(const TrainOptions& o, const Scene& scene, std::size_t view_count, std::size_t watched_count) {
   return {{"steps", o.steps},
           {"seed", o.seed},
           {"batch", o.batch},
           {"strategy", o.strategy == Strategy::kAdc ? "adc" : "mcmc"},
           {"sh_degree", o.sh_degree},
           {"guard", o.guard == GuardUse::kAuto ? "auto" : "off"},
+          {"antialiased", o.render.antialiased},
+          {"min_size", o.min_size_px},
           {"views", view_count},
+          {"watched_views", watched_count},
           {"first_view", as_utf8(scene.views[0].name)},
           {"width", scene.views[0].camera.width_px},
           {"height", scene.views[0].camera.height_px}};
@@ -183,7 +186,7 @@ void replace(Backend& backend, const Gaussians& from, DeviceGaussians& to) {
 }  // namespace
 
 void Trainer::Impl::save(const std::filesystem::path& path) const {
-  json text = {{"identity", identity(options_, scene_, all_views_.size())},
+  json text = {{"identity", identity(options_, scene_, all_views_.size(), watched_.size())},
                {"step", state_.step},
                {"finished_step", state_.finished_step},
                {"checked_step", state_.checked_step},
@@ -248,7 +251,8 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
   int sh_degree = 0, best_sh_degree = 0;
   bool is_unfinished = false;
   try {
-    const std::string other = difference(text.at("identity"), identity(options_, scene_, all_views_.size()));
+    const std::string other =
+        difference(text.at("identity"), identity(options_, scene_, all_views_.size(), watched_.size()));
     if (!other.empty())
       throw Error(
           fmt::format("{}: the checkpoint is from {}; resume it with the scene and the options of that run",
@@ -301,19 +305,14 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
   replace(backend_, parts[1], device_.moments.first);
   replace(backend_, parts[2], device_.moments.second);
   device_.statistics.upload(backend_, statistics);
-  // The options decide whether this run has a filter, not those of the run that was saved.
-  const auto restored = [&](const std::vector<float>& saved, const std::vector<Vec3f>& means) {
-    const std::vector<float> computed = filter_variance(means);
-    return saved.size() == computed.size() ? saved : computed;
-  };
-  device_.precomputed.filter_variance.upload(backend_, restored(filter, parts[0].mean));
+  device_.precomputed.filter_variance.upload(backend_, filter);
   best_ = {};
   best_filter_ = {};
   guard_.restore(guard);
   try {
     if (best_count > 0) {
       replace(backend_, best, best_);
-      best_filter_.upload(backend_, restored(best_filter, best.mean));
+      best_filter_.upload(backend_, best_filter);
     }
   } catch (const OutOfMemory&) {  // of a smaller device: the run can do without this copy
     release_best();

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stipple/core/spread.h"
 #include "stipple/train/trainer_impl.h"
 
 namespace stipple {
 
 namespace {
 
-constexpr double kBetter = 0.05;     // dB; a smaller gain is not worth going back for
-constexpr float kSaferRates = 0.5f;  // after every collapse
+constexpr double kBetter = 0.05;            // dB; a smaller gain is not worth going back for
+constexpr float kSaferRates = 0.5f;         // after every collapse
+constexpr std::size_t kTrainingScores = 3;  // views whose mean stands for that of the training steps
 
 }  // namespace
 
@@ -45,12 +47,21 @@ void Trainer::Impl::return_to_best(const ModelScore& score) {
       GuardEvent{GuardEvent::Kind::kGaveViewsBack, best.best_step, score.psnr, best.best_psnr, last_step()};
 }
 
+// The PSNR of a step falls as the dropout rises, so that some training views are rendered without it instead.
 ModelScore Trainer::Impl::score_model() {
+  if (uses_dropout())
+    guard_.set_training_psnr(psnr_without_dropout(spread(std::span(views_), kTrainingScores)));
   ModelScore score{state_.step, device_.gaussians.size(), guard_.state().training_psnr, false};
   const std::span<const std::size_t> watched = watched_views();
   if (watched.empty()) return score;
+  score.psnr = psnr_without_dropout(watched);
+  score.is_watched = true;
+  return score;
+}
+
+double Trainer::Impl::psnr_without_dropout(std::span<const std::size_t> views) {
   double sum = 0;
-  for (const std::size_t index : watched) {
+  for (const std::size_t index : views) {
     const auto target = targets_.get(index);
     View view{scene_.views[index].camera, options_.render};
     forward(backend_, device_.gaussians, device_.precomputed, view, watch_pass_);
@@ -59,9 +70,7 @@ ModelScore Trainer::Impl::score_model() {
     sum += psnr_of(result.views[0].loss.mean_squared_error / target->mean_weight);
   }
   watch_pass_ = {};  // its memory is needed for training
-  score.psnr = sum / static_cast<double>(watched.size());
-  score.is_watched = true;
-  return score;
+  return sum / static_cast<double>(views.size());
 }
 
 bool Trainer::Impl::act_on(Verdict verdict, const ModelScore& score) {
@@ -154,11 +163,11 @@ void Trainer::Impl::end_early() {
 AdamOptions Trainer::Impl::rates() const {
   AdamOptions adam = schedule_.rates(state_.step, state_.adam_step + 1);
   const float safer = std::pow(kSaferRates, static_cast<float>(guard_.state().collapses));
-  float factor = safer * schedule_.final_fall(state_.step), mean_factor = safer;
+  float factor = safer * schedule_.rate_factor(state_.step), mean_factor = safer;
   if (state_.polish_until > 0) {
     const float done = static_cast<float>(state_.step - state_.polish_from) /
                        static_cast<float>(std::max(1, state_.polish_until - state_.polish_from));
-    factor = safer * schedule_.fall(done);
+    factor = safer * schedule_.rate_factor(state_.polish_from) * Schedule::late_rate_factor(done);
     const float last = schedule_.mean_rate(options_.steps) / schedule_.mean_rate(state_.step);
     mean_factor *= std::pow(last, done);
   }

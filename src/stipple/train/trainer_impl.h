@@ -55,7 +55,11 @@ class Trainer::Impl {
   const RenderOptions& render_options() const { return options_.render; }
   const DeviceGaussians& device_gaussians() const { return device_.gaussians; }
   Gaussians gaussians() const {
-    return with_filtered([&](const DeviceGaussians& model) { return download(backend_, model); });
+    Gaussians model = download(backend_, device_.gaussians);
+    // On the host, since this must work even where the device has run out of memory.
+    apply_filter(device_.precomputed.filter_variance.download(backend_), options_.render.scale_modifier,
+                 model.log_scale, model.logit_opacity);
+    return model;
   }
 
   void call_between_steps(const std::function<void(const DeviceGaussians&)>& f) const {
@@ -115,6 +119,8 @@ class Trainer::Impl {
   // trainer_guard.cpp
   void check_model();
   ModelScore score_model();
+  bool uses_dropout() const { return schedule_.dropout(options_.steps, all_views_.size()) > 0; }
+  double psnr_without_dropout(std::span<const std::size_t> views);
   bool act_on(Verdict verdict, const ModelScore& score);  // whether it went back
   bool recover_from_collapse();                           // false if no model has been kept
   void keep_model();
@@ -127,7 +133,7 @@ class Trainer::Impl {
 
   // Of Precomputed; empty if this run has no filter.
   std::vector<float> filter_variance(std::span<const Vec3f> means) const;
-  void apply_min_size(DensityPlan& plan) const;
+  void limit_sizes();
   void refine();
   void raise_sh_degree();
 

@@ -17,8 +17,7 @@ using M = Math<float>;
 constexpr int kMaxShares = 51;
 constexpr std::size_t kMostRelocatedTo = 4;  // a strained Gaussian, on average
 constexpr float kMostOpaque = 1 - 1e-6f;
-constexpr float kSliceShrink = -0.7f;  // a slice of n is n^kSliceShrink times as long: two overlap by a third
-constexpr float kMostOpaqueSlice = 0.99f;
+constexpr float kSliceShrink = -0.7f;  // each of n slices is n^kSliceShrink times as long as the original
 constexpr std::size_t kGrain = 1 << 14;
 
 // Draws indices with probabilities proportional to their weights, with replacement.
@@ -146,8 +145,7 @@ Share share_of(float opacity, int n) {
 Slice slice_of(float opacity, int n) {
   const auto count = static_cast<float>(n);
   const float factor = std::pow(count, kSliceShrink);
-  const float spacing = n > 1 ? std::sqrt(12 * (1 - factor * factor) / (count * count - 1)) : 0.0f;
-  return {std::min(opacity / (count * factor), kMostOpaqueSlice), factor, spacing};
+  return {opacity / (count * factor), factor, std::sqrt(12 * (1 - factor * factor) / (count * count - 1))};
 }
 
 DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, const McmcStep& step,

@@ -36,8 +36,8 @@ struct Share {
 };
 Share share_of(float opacity, int n);
 
-// One of n equal Gaussians that replace a single one along its longest axis. Together they have its variance
-// on that axis and, unless they would be opaque, its opacity times its length.
+// One of n > 1 equal Gaussians that replace a single one along its longest axis. Together they have its
+// variance on that axis and its opacity times its length.
 struct Slice {
   float opacity, scale_factor;  // the factor applies to the longest axis
   float spacing;                // of their centres, in standard deviations of the original
