@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "apps/stipple/commands.h"
@@ -303,9 +304,18 @@ void run_train(TrainArguments a) {
   check_folder(a);
   if (a.resume && a.flags.config.empty()) a.flags.config = (fs::path(a.output) / "options.json").string();
   const RunOptions options = resolve(a.flags);
+  const bool is_new = !fs::exists(a.output);
   OutputFile::check(create_folder(a.output) /
                     "model.ply");  // before the work, so that a mistake costs nothing
-  TrainingRun(a, options).run();
+  std::optional<TrainingRun> run;
+  try {
+    run.emplace(a, options);
+  } catch (...) {
+    std::error_code is_not_empty;
+    if (is_new) fs::remove(a.output, is_not_empty);
+    throw;
+  }
+  run->run();
 }
 
 }  // namespace

@@ -20,6 +20,9 @@ check "a line of the log has all its fields" grep -q '"step":100,"seconds":.*"lo
 check "the metrics list the views" grep -q '"name": "0001.png"' whole/metrics.json
 check "the metrics have the peak device memory" grep -q '"peak_device_bytes": [0-9]' whole/metrics.json
 check "options.json has every option" grep -q '"grow_gradient": 0.0012' whole/options.json
+run train nowhere -o unused $options
+check "a missing scene: the error names it" fails_with "nowhere: there is no such folder"
+check "a run that cannot start leaves no folder" [ ! -e unused ]
 run train scene -o again --eval $options
 check "the same command gives the same model" same whole again
 run train scene -o third --config whole/options.json
