@@ -11,39 +11,15 @@
 #include "stipple/backend/render.h"
 #include "stipple/core/parallel.h"
 #include "stipple/photo/load_photo.h"
-#include "stipple/train/memory_plan.h"
 #include "stipple/train/schedule.h"
 #include "stipple/train/trainer.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/faulty_backend.h"
-#include "tests/helpers/limited_backend.h"
 #include "tests/helpers/object_scene.h"
-#include "tests/helpers/synth_scene.h"
+#include "tests/helpers/quick_training.h"
 
 namespace stipple {
 namespace {
-
-constexpr SynthOptions kSmall{.view_count = 10, .width_px = 64, .height_px = 48, .seed = 1};
-
-// The built-in scene, written to a folder once and loaded from it.
-const Scene& small_scene() {
-  static const TestFolder folder;
-  static const Scene scene = make_synth_scene(folder, kSmall, 1500);  // enough points for such small photos
-  return scene;
-}
-
-// Options with which everything happens within few steps, including what is off by default: several
-// refinements, an opacity reset, all degrees of the harmonics.
-TrainOptions quick(Strategy strategy) {
-  TrainOptions o = default_train_options(strategy);
-  o.steps = 300;
-  o.refine_every = 10;  // too often for real photos, but a test needs many refinements
-  o.max_gaussians = 3000;
-  o.reset_every = 3000;
-  o.prune_opacity = 0.005f;  // less than the value to which opacities are reset
-  o.prune_scale = 0.1f;
-  return o;
-}
 
 // The model grows in every refinement.
 TrainOptions growing() {
@@ -52,15 +28,6 @@ TrainOptions growing() {
   o.growth = 1.05f;
   return o;
 }
-
-Gaussians train(const TrainOptions& options, const std::string& on = "cpu") {
-  auto backend = make_test_backend(on);
-  Trainer trainer(*backend, small_scene(), options);
-  while (!trainer.done()) trainer.step();
-  return trainer.gaussians();
-}
-
-std::string name_of(Strategy strategy) { return strategy == Strategy::kAdc ? "adc" : "mcmc"; }
 
 class TrainingTest : public testing::TestWithParam<std::tuple<std::string, Strategy>> {
  protected:
@@ -298,62 +265,6 @@ INSTANTIATE_TEST_SUITE_P(Train, QualityTest,
                                           testing::Values(Strategy::kAdc, Strategy::kMcmc)),
                          run_name);
 
-TEST(Checkpoint, RejectsDamagedFilesAndLeavesTheTrainerUnchanged) {
-  TestFolder folder;
-  auto backend = make_backend("cpu");
-  TrainOptions o = quick(Strategy::kAdc);
-  Trainer trainer(*backend, small_scene(), o);
-  for (int i = 0; i < 5; ++i) trainer.step();
-  trainer.save(folder / "good");
-  const std::string good = read_file(folder / "good");
-  const Gaussians before = trainer.gaussians();
-  const auto error_with = [&](const std::string& content) {
-    folder.write("bad", content);
-    std::string message = error_of([&] { trainer.restore(folder / "bad"); });
-    EXPECT_TRUE(same_bits(before, trainer.gaussians()));
-    return message.substr(std::min(message.size(), (folder / "bad").string().size() + 2));
-  };
-  EXPECT_EQ(error_with(""), "this file is not a Stipple checkpoint");
-  EXPECT_EQ(error_with("hello, I am some other file"), "this file is not a Stipple checkpoint");
-  for (std::size_t length :
-       {std::size_t{8}, std::size_t{19}, std::size_t{30}, good.size() / 2, good.size() - 1})
-    EXPECT_EQ(error_with(good.substr(0, length)), "the checkpoint is truncated and cannot be used") << length;
-  EXPECT_EQ(error_with(good + "x"), "the checkpoint has extra data at its end and cannot be used");
-  std::string newer = good;
-  newer[8] = 9;
-  EXPECT_EQ(error_with(newer),
-            "the checkpoint has version 9, but this program supports versions up to 4; use a newer program");
-  std::string flipped = good;
-  flipped[good.size() - 100] ^= 1;
-  EXPECT_EQ(error_with(flipped), "the checkpoint is damaged (its checksum is wrong) and cannot be used");
-  for (std::size_t at = 0; at < good.size(); at += at < 1000 ? 1 : good.size() / 50) {
-    flipped = good;
-    flipped[at] ^= static_cast<char>(1 << at % 8);
-    EXPECT_NE(error_with(flipped), "") << at;
-  }
-  o.seed = 5;
-  Trainer other(*backend, small_scene(), o);
-  EXPECT_EQ(
-      error_of([&] { other.restore(folder / "good"); }),
-      (folder / "good").string() +
-          ": the checkpoint is from a run with seed 1, but this run has seed 5; resume it with the scene and "
-          "the options of that run");
-  EXPECT_EQ(error_of([&] { trainer.save(folder / "no/such/folder"); }).empty(), false);
-  trainer.restore(folder / "good");
-}
-
-TEST(Checkpoint, NamesOfPhotosNeedNotBeUtf8) {
-  TestFolder folder;
-  auto backend = make_backend("cpu");
-  Scene scene = small_scene();
-  scene.views[0].name = "caf\xe9.png";  // Latin-1
-  Trainer trainer(*backend, scene, quick(Strategy::kAdc));
-  trainer.step();
-  trainer.save(folder / "checkpoint");
-  trainer.restore(folder / "checkpoint");
-  EXPECT_EQ(trainer.steps_done(), 1);
-}
-
 // A step whose loss or gradient is not finite changes nothing and is counted as skipped.
 TEST(Training, SkipsStepsThatAreNotFinite) {
   for (const Fault fault : {Fault::kLoss, Fault::kGradient}) {
@@ -373,116 +284,6 @@ TEST(Training, SkipsStepsThatAreNotFinite) {
     EXPECT_EQ(trainer.skipped_count(), 3);
     EXPECT_FALSE(same_bits(before, trainer.gaussians()));
   }
-}
-
-// Enough for about 1000 Gaussians beside the frame buffers; the scene has 1500 points.
-constexpr std::size_t kLittleMemory = 2'000'000;
-
-TEST(Memory, TheNumberOfGaussiansIsLimitedToWhatFits) {
-  for (const std::size_t cap : {std::size_t{0}, std::size_t{3000}}) {
-    TrainOptions o = quick(Strategy::kAdc);
-    o.max_gaussians = cap;
-    LimitedBackend backend(kLittleMemory);
-    Trainer trainer(backend, small_scene(), o);
-    EXPECT_GT(trainer.memory_cap(), 500u);
-    EXPECT_LT(trainer.memory_cap(), 1500u);
-    EXPECT_EQ(trainer.device_gaussians().size(), trainer.memory_cap());
-    while (!trainer.done()) EXPECT_LE(trainer.step().gaussian_count, trainer.memory_cap());
-  }
-}
-
-TEST(Memory, EnoughMemoryChangesNothing) {
-  TrainOptions o = quick(Strategy::kMcmc);
-  o.stop_at = 60;
-  for (const std::size_t cap : {std::size_t{0}, std::size_t{3000}}) {
-    o.max_gaussians = cap;
-    LimitedBackend backend(std::size_t{1} << 30);
-    Trainer trainer(backend, small_scene(), o);
-    EXPECT_EQ(trainer.memory_cap() > 0, cap == 0);  // a run without a cap is limited by memory alone
-    while (!trainer.done()) trainer.step();
-    EXPECT_TRUE(same_bits(train(o), trainer.gaussians()));  // caching photos on the device does not matter
-  }
-}
-
-TEST(Memory, AnArrayIsEmptyAfterAFailedAllocation) {
-  LimitedBackend backend(1000);
-  DeviceArray<float> array(backend, std::vector<float>(100, 1.0f));
-  EXPECT_THROW(array.resize(backend, 1000), OutOfMemory);
-  EXPECT_TRUE(array.empty());
-  EXPECT_TRUE(array.download(backend).empty());
-  array.resize_zero(backend, 100);
-  EXPECT_EQ(array.download(backend), std::vector<float>(100, 0.0f));
-}
-
-TEST(Memory, RejectsTooLittleForASingleImage) {
-  LimitedBackend backend(1000);
-  EXPECT_THROW(Trainer(backend, small_scene(), quick(Strategy::kAdc)), OutOfMemory);
-}
-
-// Wherever memory runs out, no step is left half done: with more memory the run continues to the same bits.
-class MemoryTest : public testing::TestWithParam<Strategy> {};
-INSTANTIATE_TEST_SUITE_P(, MemoryTest, testing::Values(Strategy::kAdc, Strategy::kMcmc),
-                         [](const auto& strategy) { return name_of(strategy.param); });
-
-TEST_P(MemoryTest, RunningOutLosesNothing) {
-  TrainOptions o = quick(GetParam());
-  o.stop_at = 120;
-  const Gaussians whole = train(o);
-  LimitedBackend backend(std::size_t{1} << 30);
-  Trainer trainer(backend, small_scene(), o);
-  int failures = 0;
-  std::size_t spare_bytes = 0;
-  while (!trainer.done()) {
-    backend.limit_bytes = backend.used_bytes() + spare_bytes;
-    const int before = trainer.steps_done();
-    try {
-      trainer.step();
-      spare_bytes = 0;  // the next step starts without spare memory again
-    } catch (const OutOfMemory&) {
-      ++failures;
-      EXPECT_EQ(trainer.steps_done(), before);
-      spare_bytes += 20'000;
-    }
-  }
-  EXPECT_GT(failures, 20);
-  EXPECT_TRUE(same_bits(whole, trainer.gaussians()));
-}
-
-TEST(Memory, ARunThatRanOutCanBeSavedAndResumed) {
-  TestFolder folder;
-  TrainOptions o = quick(Strategy::kAdc);
-  o.stop_at = 200;
-  LimitedBackend backend(std::size_t{1} << 30);
-  Trainer trainer(backend, small_scene(), o);
-  for (int i = 0; i < 60; ++i) trainer.step();
-  backend.limit_bytes = backend.used_bytes() + 100'000;
-  EXPECT_THROW(while (!trainer.done()) trainer.step(), OutOfMemory);
-  trainer.save(folder / "checkpoint");
-
-  o.max_gaussians = fewer_gaussians(trainer.device_gaussians().size());
-  auto cpu = make_backend("cpu");
-  Trainer resumed(*cpu, small_scene(), o);
-  resumed.restore(folder / "checkpoint");
-  EXPECT_EQ(resumed.steps_done(), trainer.steps_done());
-  EXPECT_TRUE(same_bits(trainer.gaussians(), resumed.gaussians()));
-  while (!resumed.done()) resumed.step();
-  EXPECT_LE(resumed.device_gaussians().size(), trainer.device_gaussians().size());
-}
-
-TEST(Memory, ACheckpointThatDoesNotFitLeavesTheTrainerUnchanged) {
-  TestFolder folder;
-  const TrainOptions o = quick(Strategy::kAdc);
-  auto cpu = make_backend("cpu");
-  Trainer trainer(*cpu, small_scene(), o);
-  for (int i = 0; i < 100; ++i) trainer.step();
-  trainer.save(folder / "checkpoint");
-  LimitedBackend backend(std::size_t{1} << 30);
-  Trainer other(backend, small_scene(), o);
-  const Gaussians before = other.gaussians();
-  backend.limit_bytes = backend.used_bytes() + 1000;
-  EXPECT_THROW(other.restore(folder / "checkpoint"), OutOfMemory);
-  EXPECT_TRUE(same_bits(before, other.gaussians()));
-  EXPECT_EQ(other.steps_done(), 0);
 }
 
 // The mean over all views at the end of a run.
