@@ -17,7 +17,8 @@ constexpr int kLeastCheckInterval = 100;
 constexpr double kWatchedShare = 0.8;  // of a run; in the rest, the watched views are trained on
 constexpr int kLimitSizesEvery = 2'000;
 constexpr int kPolishSteps = 1'500;
-constexpr float kLastRate = 0.1f;  // relative to the rate before the last part of a run
+constexpr int kLeastPolishSteps = 400;  // in shorter ones, brightness would follow the last photos seen
+constexpr float kLastRate = 0.1f;       // relative to the rate before the last part of a run
 constexpr int kFullThresholdAt = 7'500;
 constexpr float kFirstThreshold = 0.3f;  // relative to the full one
 constexpr int kSplitsUntil = 1'500;
@@ -95,7 +96,7 @@ int Schedule::gives_views_back_at() const {
   return static_cast<int>(std::lround(options_.steps * kWatchedShare));
 }
 
-int Schedule::polish_steps() const { return stretched(kPolishSteps); }
+int Schedule::polish_steps() const { return std::max(stretched(kPolishSteps), kLeastPolishSteps); }
 
 // It rises because the first Gaussians are few, and over-fitting comes late.
 float Schedule::dropout(int step, std::size_t view_count) const {
