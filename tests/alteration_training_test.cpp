@@ -10,6 +10,7 @@
 #include "stipple/train/filtered_model.h"
 #include "stipple/train/schedule.h"
 #include "stipple/train/trainer.h"
+#include "tests/helpers/all_views.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/conformance_scenes.h"
 #include "tests/helpers/synth_scene.h"
@@ -40,12 +41,6 @@ Gaussians train(const Scene& scene, const TrainOptions& options) {
   Trainer trainer(*backend, scene, options);
   while (!trainer.done()) trainer.step();
   return trainer.gaussians();
-}
-
-std::vector<std::size_t> all_views(const Scene& scene) {
-  std::vector<std::size_t> all(scene.views.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-  return all;
 }
 
 class FilteredModelTest : public PerBackendTest {};

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cmath>
-#include <numeric>
 #include <set>
 #include <thread>
 
@@ -13,6 +12,7 @@
 #include "stipple/photo/load_photo.h"
 #include "stipple/train/schedule.h"
 #include "stipple/train/trainer.h"
+#include "tests/helpers/all_views.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/faulty_backend.h"
 #include "tests/helpers/object_scene.h"
@@ -293,9 +293,7 @@ double final_psnr(const Scene& scene) {
   auto backend = make_test_backend("cpu");
   Trainer trainer(*backend, scene, o);
   while (!trainer.done()) trainer.step();
-  std::vector<std::size_t> all(scene.views.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return trainer.evaluate(all, {}).psnr;
+  return trainer.evaluate(all_views(scene), {}).psnr;
 }
 
 TEST(Training, BlackPointsEndAsWellAsColoredOnes) {

@@ -38,4 +38,13 @@ FrontDepths::FrontDepths(const Camera& camera, const SeenPoints& seen) {
 
 bool FrontDepths::hides(Vec3f p) const { return p.z > kLeastGap * depth_[index(p)]; }
 
+std::vector<Vec3f> visible_points(const Camera& camera, std::span<const Vec3f> points) {
+  const SeenPoints seen = see_points(camera, points);
+  const FrontDepths front(camera, seen);
+  std::vector<Vec3f> visible;
+  for (const std::optional<Vec3f>& p : seen)
+    if (p && !front.hides(*p)) visible.push_back(*p);
+  return visible;
+}
+
 }  // namespace stipple

@@ -30,4 +30,7 @@ class FrontDepths {
   std::vector<float> depth_;
 };
 
+// Where the camera sees those points that no other seems to hide, in the order of the points.
+std::vector<Vec3f> visible_points(const Camera& camera, std::span<const Vec3f> points);
+
 }  // namespace stipple

@@ -15,14 +15,12 @@ constexpr std::size_t kMostSamples = 4096;  // per view
 
 std::vector<DepthSample> visible_samples(const Points& points, const Camera& camera,
                                          const DepthRange& range) {
-  const SeenPoints seen = see_points(camera, points.position);
-  const FrontDepths front(camera, seen);
   std::vector<DepthSample> samples;
-  for (const std::optional<Vec3f>& p : seen)
-    if (p && range.near <= p->z && p->z <= range.far && !front.hides(*p)) {
-      const auto x = static_cast<std::uint32_t>(p->x), y = static_cast<std::uint32_t>(p->y);
-      samples.push_back({y * static_cast<std::uint32_t>(camera.width_px) + x, 1 / p->z});
-    }
+  for (const Vec3f p : visible_points(camera, points.position)) {
+    if (p.z < range.near || p.z > range.far) continue;
+    const auto x = static_cast<std::uint32_t>(p.x), y = static_cast<std::uint32_t>(p.y);
+    samples.push_back({y * static_cast<std::uint32_t>(camera.width_px) + x, 1 / p.z});
+  }
   return samples;
 }
 

@@ -5,10 +5,10 @@
 
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "stipple/camera/pose.h"
 #include "stipple/core/random.h"
+#include "tests/helpers/all_views.h"
 
 namespace stipple {
 namespace {
@@ -30,12 +30,6 @@ Scene scattered_cameras(int count) {
     scene.views.push_back(view);
   }
   return scene;
-}
-
-std::vector<std::size_t> all_views(const Scene& scene) {
-  std::vector<std::size_t> all(scene.views.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
 }
 
 // From the definition.

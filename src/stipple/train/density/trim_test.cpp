@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "stipple/camera/pose.h"
 #include "stipple/core/random.h"
+#include "tests/helpers/all_views.h"
 
 namespace stipple {
 namespace {
@@ -36,11 +36,7 @@ Scene ring_scene() {
   return scene;
 }
 
-Trimmer trimmer_of(const Scene& scene) {
-  std::vector<std::size_t> all(scene.views.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return Trimmer(scene, all);
-}
+Trimmer trimmer_of(const Scene& scene) { return Trimmer(scene, all_views(scene)); }
 
 TEST(Trim, StraysAreInFrontOfOneCameraOnly) {
   Scene scene = ring_scene();
