@@ -83,7 +83,7 @@ TEST_P(MinSizeTraining, NoScaleIsBelowTheLimitWhenItIsAppliedOrAtTheEnd) {
   TrainOptions o = quick(GetParam(), false);
   o.steps = 230;
   o.log_scale_rate = 0.1f;  // so that scales fall far
-  const MinSize limit(scene, all_views(scene), o.min_size_px, o.render.near_plane);
+  const MinSize limit(scene, all_views(scene), MinSize::kLimitShare * o.min_size_px, o.render.near_plane);
   const auto count_below = [&](const Gaussians& g) {
     int below = 0;
     for (std::size_t i = 0; i < g.size(); ++i)

@@ -107,7 +107,7 @@ void for_each_run_option(Options& o, F f) {
     "train over a different random colour in every step; the default for objects");
   f("min_size", "Model", t.min_size_px,
     "smallest Gaussian, as a standard deviation in pixels of the photo that shows it largest: with "
-    "antialiased a 3D filter, otherwise a limit on the scales; 0 means none");
+    "antialiased a 3D filter, otherwise a limit on the scales of a quarter of it; 0 means none");
   f("start_opacity", "Model", t.start_opacity, "opacity of the initial Gaussians");
   f("start_scale", "Model", t.start_scale,
     "size of the initial Gaussians, as a multiple of the distance to their neighbours");

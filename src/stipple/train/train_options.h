@@ -39,7 +39,7 @@ struct TrainOptions {
   RenderOptions render;            // for training and evaluation
   bool random_background = false;  // a different colour in every step
   // The smallest standard deviation of a Gaussian, in pixels of the training view that sees it largest: exact
-  // as a 3D filter if render.antialiased, else a limit on its scales. 0 means none.
+  // as a 3D filter if render.antialiased, else a quarter of it is a limit on its scales. 0 means none.
   float min_size_px = 0.447f;  // sqrt(0.2), Mip-Splatting's
   // The share of Gaussians that is left out of the last step; the share grows in proportion to the step.
   // Empty means 0.2 with fewer than 12 training views, else 0.

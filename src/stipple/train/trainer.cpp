@@ -274,7 +274,8 @@ void Trainer::Impl::limit_sizes() {
   const std::vector<float> least = min_size_.at(device_.gaussians.mean.download(backend_));
   std::vector<Vec3f> log_scale = device_.gaussians.log_scale.download(backend_);
   for (std::size_t i = 0; i < log_scale.size(); ++i) {
-    const float limit = std::log(least[i] / options_.render.scale_modifier);  // of 0: no limit
+    const float limit =
+        std::log(MinSize::kLimitShare * least[i] / options_.render.scale_modifier);  // of 0: no limit
     Vec3f& s = log_scale[i];
     s = {std::max(s.x, limit), std::max(s.y, limit), std::max(s.z, limit)};
   }

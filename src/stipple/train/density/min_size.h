@@ -10,6 +10,11 @@ namespace stipple {
 
 class MinSize {
  public:
+  // Where the scales themselves are limited instead of filtered, the limit is this share of the size: the
+  // blur on the screen widens every splat already, and at the full size sharp objects lose detail
+  // (docs/experiments.md).
+  static constexpr float kLimitShare = 0.25f;
+
   // The standard deviation is to be at least this many pixels in every view that has the mean in its picture,
   // beyond the near plane. 0 pixels mean no limit.
   MinSize(const Scene& scene, std::span<const std::size_t> views, float pixels, float near_plane);
