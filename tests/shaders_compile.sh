@@ -12,10 +12,10 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The files that math.inc includes, in its order.
-files=$(sed -n 's|^#include "stipple/math/\(.*\.glsl\)"|\1|p' "$math/math.inc")
-[ "$(echo "$files" | wc -w)" = "$(find "$math" -name '*.glsl' ! -name language.glsl | wc -l)" ] ||
-  { echo "math.inc does not include every .glsl file of $math"; exit 1; }
+# The files that all.glsl includes, in its order.
+files=$(sed -n 's|^#include "stipple/math/\(.*\.glsl\)"|\1|p' "$math/all.glsl")
+[ "$(echo "$files" | wc -w)" = "$(find "$math" -name '*.glsl' ! -name language.glsl ! -name all.glsl | wc -l)" ] ||
+  { echo "all.glsl does not include every .glsl file of $math"; exit 1; }
 
 maths() { for file in language.glsl $files; do cat "$math/$file"; done; }
 

@@ -20,6 +20,7 @@ set(public_headers
   io/ply/ply.h
   math/activation.glsl
   math/adam.glsl
+  math/all.glsl
   math/alteration.glsl
   math/blending.glsl
   math/covariance.glsl

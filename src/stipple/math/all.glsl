@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// All of the maths, for C++ (math.inc) and GLSL. The order matters to GLSL, where a name must be declared before its use.
+#include "stipple/math/activation.glsl"
+#include "stipple/math/covariance.glsl"
+#include "stipple/math/projection.glsl"
+#include "stipple/math/footprint.glsl"
+#include "stipple/math/harmonics.glsl"
+#include "stipple/math/blending.glsl"
+#include "stipple/math/noise.glsl"
+#include "stipple/math/alteration.glsl"
+#include "stipple/math/gaussian.glsl"
+#include "stipple/math/tiles.glsl"
+#include "stipple/math/similarity.glsl"
+#include "stipple/math/depth.glsl"
+#include "stipple/math/adam.glsl"
+#include "stipple/math/density.glsl"
