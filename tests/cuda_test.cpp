@@ -60,26 +60,26 @@ struct SixSteps {
   int overflow_count;
 };
 
-SixSteps six_steps_on_two_views(const cuda::BinRoom& first_room) {
+SixSteps six_steps_on_two_views(const BinRoom& first_room) {
   cuda::CudaBackend backend({.deterministic = true});
   TrainState state = make_train_state(backend, random_cloud(20000, 3, 85));
   TrainBuffers buffers;
-  backend.own(buffers.pass).first_room = first_room;
+  backend.own(buffers.pass).rooms.first = first_room;
   const View views[] = {{looking_down_z(245, 136, 150), {}}, {looking_down_z(100, 200, 120), {}}};
   PassResult outcome;
   for (int i = 1; i <= 6; ++i) {
     outcome = step(backend, state, views[i % 2], i, buffers, i % 2);
     EXPECT_TRUE(outcome.is_finite);
   }
-  return {trained(backend, state, outcome), backend.own(buffers.pass).overflow_count};
+  return {trained(backend, state, outcome), backend.own(buffers.pass).rooms.overflow_count};
 }
 
 TEST_F(CudaTest, SmallCapacityRerunsStep) {
   const SixSteps expected = six_steps_on_two_views({1 << 20, 1 << 22, true});
   EXPECT_EQ(expected.overflow_count, 0);
   // Too small for the Gaussians, for the pairs, and for both.
-  for (const cuda::BinRoom room :
-       {cuda::BinRoom{1, 1, true}, {1 << 20, 255, true}, {100, 1 << 22, true}, {5000, 10'000, true}}) {
+  for (const BinRoom room :
+       {BinRoom{1, 1, true}, {1 << 20, 255, true}, {100, 1 << 22, true}, {5000, 10'000, true}}) {
     const SixSteps small = six_steps_on_two_views(room);
     expect_same(small.trained, expected.trained);
     EXPECT_EQ(small.overflow_count, 2) << room.pairs;  // once per view: then its capacity is known
@@ -94,7 +94,7 @@ TEST_F(CudaTest, SmallCapacityForOneViewRerunsBatch) {
     int overflow_count;
     std::vector<std::size_t> pairs;  // needed by each view
   };
-  const auto train_with = [&](const cuda::BinRoom& first_room) {
+  const auto train_with = [&](const BinRoom& first_room) {
     cuda::CudaBackend backend({.deterministic = true});
     TrainState state = make_train_state(backend, g);
     TrainBuffers buffers;
@@ -109,10 +109,10 @@ TEST_F(CudaTest, SmallCapacityForOneViewRerunsBatch) {
       views.push_back({view, &targets[i]});
     }
     cuda::CudaPass& own = backend.own(buffers.pass);
-    own.first_room = first_room;
+    own.rooms.first = first_room;
     const PassResult result = backend.train_step(state, views, what, buffers);
-    Outcome outcome{trained(backend, state, result), own.overflow_count, {}};
-    for (const cuda::BinRoom& room : own.room_from_view) outcome.pairs.push_back(room.pairs);
+    Outcome outcome{trained(backend, state, result), own.rooms.overflow_count, {}};
+    for (const BinRoom& room : own.rooms.needed_by_view) outcome.pairs.push_back(room.pairs);
     return outcome;
   };
   const Outcome expected = train_with({1 << 20, 1 << 22, true});
@@ -178,16 +178,16 @@ TEST_F(CudaTest, GrowthBeyondCapacityRerunsStep) {
   const View view{looking_down_z(245, 136, 150), {}};
   cuda::CudaBackend backend({.deterministic = true});
   TrainBuffers grown, fresh;
-  backend.own(fresh.pass).first_room = {1 << 20, 1 << 22, true};
+  backend.own(fresh.pass).rooms.first = {1 << 20, 1 << 22, true};
   TrainState few = make_train_state(backend, random_cloud(100, 3, 86));
   step(backend, few, view, 1, grown);
-  EXPECT_EQ(backend.own(grown.pass).overflow_count, 0);
+  EXPECT_EQ(backend.own(grown.pass).rooms.overflow_count, 0);
   const Gaussians many = random_cloud(30000, 3, 87, {.log_scale = -2});
   TrainState in_grown = make_train_state(backend, many), in_fresh = make_train_state(backend, many);
   const PassResult one = step(backend, in_grown, view, 1, grown);
   const PassResult other = step(backend, in_fresh, view, 1, fresh);
-  EXPECT_EQ(backend.own(grown.pass).overflow_count, 1);
-  EXPECT_EQ(backend.own(fresh.pass).overflow_count, 0);
+  EXPECT_EQ(backend.own(grown.pass).rooms.overflow_count, 1);
+  EXPECT_EQ(backend.own(fresh.pass).rooms.overflow_count, 0);
   expect_same(trained(backend, in_grown, one), trained(backend, in_fresh, other));
 }
 
@@ -205,8 +205,8 @@ TEST_F(CudaTest, MovingCameraNeitherAllocatesNorReruns) {
     if (i == 100) used = backend.used_bytes();
   }
   EXPECT_EQ(backend.used_bytes(), used);
-  EXPECT_EQ(backend.own(buffers.pass).overflow_count, 0);
-  EXPECT_EQ(backend.own(buffers.pass).room_from_view.size(), 1u);
+  EXPECT_EQ(backend.own(buffers.pass).rooms.overflow_count, 0);
+  EXPECT_EQ(backend.own(buffers.pass).rooms.needed_by_view.size(), 1u);
 }
 
 // Two backends in one process, used alternately and from two threads, give the same results as one alone.

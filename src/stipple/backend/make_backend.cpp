@@ -10,6 +10,9 @@
 #ifdef STIPPLE_CUDA
 #include "stipple/backend/cuda/make_cuda_backend.h"
 #endif
+#ifdef STIPPLE_VULKAN
+#include "stipple/backend/vulkan/make_vulkan_backend.h"
+#endif
 #include "stipple/core/error.h"
 #include "stipple/io/text.h"
 
@@ -21,6 +24,7 @@ struct Entry {
   const char* name;
   std::unique_ptr<Backend> (*make)(const BackendOptions&);
   std::string (*why_unusable)();
+  std::string (*why_not_best)();  // the same, also if it works but would be slower than the next
   std::vector<std::string> (*list_devices)();
 };
 
@@ -30,12 +34,18 @@ std::unique_ptr<Backend> make_cpu(const BackendOptions& options) {
   return cpu::make_cpu_backend();
 }
 
+std::string usable() { return ""; }
+
 constexpr Entry kBackends[] = {  // fastest first
 #ifdef STIPPLE_CUDA
-    {"cuda", cuda::make_cuda_backend, cuda::why_cuda_is_unusable, cuda::list_cuda_devices},
+    {"cuda", cuda::make_cuda_backend, cuda::why_cuda_is_unusable, cuda::why_cuda_is_unusable,
+     cuda::list_cuda_devices},
 #endif
-    {"cpu", make_cpu, [] { return std::string(); },
-     [] { return std::vector{cpu::make_cpu_backend()->description()}; }}};
+#ifdef STIPPLE_VULKAN
+    {"vulkan", vulkan::make_vulkan_backend, vulkan::why_vulkan_is_unusable, vulkan::why_vulkan_is_not_best,
+     vulkan::list_vulkan_devices},
+#endif
+    {"cpu", make_cpu, usable, usable, [] { return std::vector{cpu::make_cpu_backend()->description()}; }}};
 
 const Entry& find(std::string_view name) {
   for (const Entry& entry : kBackends)
@@ -46,7 +56,7 @@ const Entry& find(std::string_view name) {
 
 const Entry& best() {
   for (const Entry& entry : kBackends)
-    if (entry.why_unusable().empty()) return entry;
+    if (entry.why_not_best().empty()) return entry;
   throw Error("no backend works on this machine");
 }
 

@@ -48,3 +48,22 @@ FN TileRange tile_columns(Footprint s, real tau, int row, int column_count) {
   real left = ellipse_x(s.conic, tau, clamp(-dy_of_extreme, low_dy, high_dy), real(-1));
   return tiles_meeting(s.mean_px.x + left, s.mean_px.x + right, column_count);
 }
+
+// Whether a splat may be drawn at a pixel whose centre is at most half_px from `center` in x and in y. The exponent of a
+// splat is largest at its mean, if that is inside the box, or else on one of the two edges that face it. Some slack
+// ensures that rounding never loses a pixel.
+FN bool may_reach_box(FoldedSplat s, vec2 center, real half_px) {
+  real a = s.curve.x;
+  real b = s.curve.y;
+  real c = s.curve.z;
+  vec2 low = center - s.mean_px - vec2(half_px, half_px);
+  vec2 high = center - s.mean_px + vec2(half_px, half_px);
+  real near_x = clamp(real(0), low.x, high.x);
+  real near_y = clamp(real(0), low.y, high.y);
+  real on_side = clamp(real(-0.5) * b * near_x / c, low.y, high.y);
+  real on_top = clamp(real(-0.5) * b * near_y / a, low.x, high.x);
+  real side = a * near_x * near_x + on_side * (b * near_x + c * on_side);
+  real above = c * near_y * near_y + on_top * (b * near_y + a * on_top);
+  real slack = real(0.01) - real(1e-5) * (a * near_x * near_x + c * near_y * near_y);
+  return max(side, above) + s.log2_opacity + slack >= min_exponent;
+}

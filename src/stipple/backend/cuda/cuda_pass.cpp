@@ -1,48 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Only the device knows what capacity a view needs: how many Gaussians it shows, and in how many tiles. For a
-// view with an id, the capacity is predicted from the last time the view was drawn; if that was too small,
-// the pass has changed nothing and must be run again. For any other view, the host waits for the counts and
-// allocates exactly what is needed.
 #include "stipple/backend/cuda/cuda_pass.h"
 
-#include <algorithm>
 #include <cassert>
 
 #include "stipple/backend/cuda/cuda_backend.h"
 
 namespace stipple::cuda {
-
-namespace {
-
-constexpr std::size_t kMargin = std::size_t{1} << 14;
-constexpr std::uint64_t kMaxPairs = (std::uint64_t{1} << 31) - (1 << 16);  // counts are 32-bit
-
-std::size_t with_slack(std::uint64_t count) {
-  return static_cast<std::size_t>(std::min(count + count / 8 + kMargin, kMaxPairs));
-}
-
-BinRoom with_slack(const BinRoom& room) { return {with_slack(room.gaussians), with_slack(room.pairs), true}; }
-
-void check_pair_count(std::uint64_t pairs) {
-  if (pairs < kMaxPairs) return;
-  throw Error(
-      "the view has too many pairs of Gaussian and tile (about 2^31); use fewer Gaussians or a lower "
-      "resolution");
-}
-
-BinRoom room_needed(const ViewStatus& status) {
-  check_pair_count(status.pair_count);
-  return {status.gaussian_count, static_cast<std::size_t>(status.pair_count), true};
-}
-
-void remember_room(CudaPass& own, int id, const BinRoom& room) {
-  if (id == kNoView) return;
-  const auto at = static_cast<std::size_t>(id);
-  if (own.room_from_view.size() <= at) own.room_from_view.resize(at + 1);
-  own.room_from_view[at] = room;
-}
-
-}  // namespace
 
 ViewStatus* CudaPass::view_status() { return pointer(status) + (view_ids.size() - 1); }
 
@@ -90,25 +53,20 @@ PassResult CudaBackend::read(Pass& pass) {
     result.views.push_back({status[v].loss, camera_gradient(status[v].camera), status[v].background});
     result.is_finite = result.is_finite && !status[v].is_bad;
     result.has_overflowed = result.has_overflowed || status[v].has_overflowed;
-    remember_room(mine, mine.view_ids[v], room_needed(status[v]));
+    mine.rooms.remember(mine.view_ids[v], room_needed(status[v].gaussian_count, status[v].pair_count));
   }
-  mine.overflow_count += result.has_overflowed;
+  mine.rooms.overflow_count += result.has_overflowed;
   result.ms = mine.events.read();
   return result;
 }
 
 BinRoom CudaBackend::room_for(CudaPass& pass, const View& view) {
-  if (view.id != kNoView) {
-    const auto id = static_cast<std::size_t>(view.id);
-    if (id < pass.room_from_view.size() && pass.room_from_view[id].is_known)
-      return with_slack(pass.room_from_view[id]);
-    if (pass.first_room.is_known) return pass.first_room;
-  }
+  if (const std::optional<BinRoom> predicted = pass.rooms.predict(view.id)) return *predicted;
   ViewStatus status;
   check(cudaMemcpyAsync(&status, pass.view_status(), sizeof(status), cudaMemcpyDeviceToHost, stream()),
         "download");
   context_->wait();
-  return room_needed(status);
+  return room_needed(status.gaussian_count, status.pair_count);
 }
 
 Pass CudaBackend::copy_of(const Pass& from) {

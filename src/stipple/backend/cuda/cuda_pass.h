@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "stipple/backend/backend.h"
+#include "stipple/backend/bin_room.h"
 #include "stipple/backend/cuda/runtime/device_memory.h"
 #include "stipple/backend/cuda/runtime/stage_events.h"
 
@@ -20,13 +21,6 @@ struct ViewStatus {
   unsigned chunk_count;           // stored by blend, without each tile's first
   float camera[kCameraFields];
   Vec3f background;
-};
-
-// The capacity that bin allocates.
-struct BinRoom {
-  std::size_t gaussians = 0;  // that touch a tile
-  std::size_t pairs = 0;      // of Gaussian and tile
-  bool is_known = false;      // measured or predicted
 };
 
 struct Chunk {  // of a tile with many slots, see chunk.h
@@ -72,11 +66,9 @@ struct CudaPass : PassScratch {
 
   DeviceArray<ViewStatus> status;  // one per view
   PinnedBlock host_status;
-  int view_count = 0;                   // in this pass
-  std::vector<int> view_ids;            // of the views projected so far
-  std::vector<BinRoom> room_from_view;  // what each view needed last time, by id
-  BinRoom first_room;                   // for tests: the prediction for views not seen before
-  int overflow_count = 0;               // passes that had to be run again
+  int view_count = 0;         // in this pass
+  std::vector<int> view_ids;  // of the views projected so far
+  RoomPredictor rooms;
   StageEvents events;
 
   // The status of the current view.

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by blend and blend_backward. A work group of 64 threads draws a tile. Each thread has four pixels, one in each
+// of the tile's quadrants of 8 x 8 pixels: 64 k + t is the number of thread t's pixel in quadrant k.
+//
+// Splats are staged in shared memory, with a bit for every quadrant that they may reach. All threads then skip the same
+// quadrants together, whatever the size of a subgroup.
+//
+// Both stages evaluate the exponent and the exponential with the same operations, so that they see exactly the same
+// contributions.
+#include "stipple/backend/vulkan/shared/split_array.glsl"
+
+const uint kTileThreads = 64;
+const uint kTilePixels = 256;
+const uint kChunk = 256;  // slots, see ChunkList in vulkan_pass.h
+
+READ_SPLIT(vec4, splat, 1, VECTOR_SHIFT)
+READ_SPLIT(uint, gaussian_from_slot, 5, WORD_SHIFT)
+layout(std430, binding = 9) readonly buffer SlotBegins { uint slot_begin[]; };
+layout(std430, binding = 10) readonly buffer GivenChannels { vec4 given_channels[]; };
+
+struct StagedSplat {
+  vec4 shape;   // mean x, mean y, a, b
+  vec3 limits;  // c, log2 opacity, largest exponent
+  uint quadrants;
+  vec4 channels;
+};
+
+StagedSplat stage_splat(uint gaussian, bool is_given, float log2_alpha_max, vec2 tile_px) {
+  vec4 p = load_splat(4u * gaussian);
+  vec4 q = load_splat(4u * gaussian + 1u);
+  vec4 r = load_splat(4u * gaussian + 2u);
+  FoldedSplat f = fold(p.xy, vec3(p.zw, q.x), load_splat(4u * gaussian + 3u).y, log2_alpha_max);
+  StagedSplat s;
+  s.shape = vec4(f.mean_px, f.curve.xy);
+  s.limits = vec3(f.curve.z, f.log2_opacity, f.max_exponent);
+  s.quadrants = 0u;
+  for (uint k = 0u; k < 4u; ++k) {
+    vec2 center = tile_px + vec2(float(8u * (k & 1u) + 4u), float(8u * (k >> 1u) + 4u));
+    if (may_reach_box(f, center, 3.5)) s.quadrants |= 1u << k;
+  }
+  s.channels = is_given ? given_channels[gaussian] : vec4(q.zw, r.xy);
+  return s;
+}
+
+// The exponents of a splat at a thread's four pixels; `first_px` is the centre of the pixel in the first quadrant.
+vec4 exponents(StagedSplat s, vec2 first_px) {
+  vec2 dx = vec2(first_px.x - s.shape.x, first_px.x + 8.0 - s.shape.x);
+  vec2 dy = vec2(first_px.y - s.shape.y, first_px.y + 8.0 - s.shape.y);
+  vec2 in_x = s.limits.y + s.shape.z * dx * dx;
+  vec2 in_y = s.limits.x * dy * dy;
+  vec2 slope = s.shape.w * dx;
+  return vec4(in_x.x + (slope.x * dy.x + in_y.x), in_x.y + (slope.y * dy.x + in_y.x),
+              in_x.x + (slope.x * dy.y + in_y.y), in_x.y + (slope.y * dy.y + in_y.y));
+}
+
+// The transmittance behind a splat with this exponent, or 0 if the splat finishes the pixel; `weight` is that of the
+// splat's channels.
+float pass_splat(float front, float exponent, float max_exponent, out float alpha, out float weight) {
+  alpha = exp2(min(exponent, max_exponent));
+  weight = exponent >= min_exponent ? front * alpha : 0.0;
+  float after = front - weight;
+  // A splat that would take the transmittance below the limit is not drawn, and finishes the pixel.
+  bool goes_on = after >= min_transmittance;
+  weight = goes_on ? weight : 0.0;
+  return goes_on ? after : 0.0;
+}
+
+struct TilePlace {
+  vec2 tile_px;   // corner of the tile
+  vec2 first_px;  // centre of the thread's first pixel
+  uint at[4];     // index of each pixel in a plane
+  bool is_inside[4];
+};
+
+TilePlace tile_place(uint tile, uint thread, uint columns, uint first_row, uint width, uint height) {
+  TilePlace p;
+  uvec2 corner = 16u * uvec2(tile % columns, first_row + tile / columns);
+  p.tile_px = vec2(corner);
+  uvec2 first = corner + uvec2(thread % 8u, thread / 8u);
+  p.first_px = vec2(first) + 0.5;
+  for (uint k = 0u; k < 4u; ++k) {
+    uvec2 pixel = first + 8u * uvec2(k & 1u, k >> 1u);
+    p.at[k] = pixel.y * width + pixel.x;
+    p.is_inside[k] = pixel.x < width && pixel.y < height;
+  }
+  return p;
+}
+
+shared vec4 staged_shape[kTileThreads];
+shared vec4 staged_limits[kTileThreads];  // with the quadrants as bits
+shared vec4 staged_channels[kTileThreads];
+shared uint tile_is_live;
+
+void store_staged(uint place, StagedSplat s) {
+  staged_shape[place] = s.shape;
+  staged_limits[place] = vec4(s.limits, uintBitsToFloat(s.quadrants));
+  staged_channels[place] = s.channels;
+}
+
+StagedSplat load_staged(uint place) {
+  StagedSplat s;
+  s.shape = staged_shape[place];
+  s.limits = staged_limits[place].xyz;
+  s.quadrants = floatBitsToUint(staged_limits[place].w);
+  s.channels = staged_channels[place];
+  return s;
+}
+
+// Whether any thread of the group still has a pixel to draw. Also waits until all have read the staged splats.
+bool any_is_live(bool is_live) {
+  barrier();
+  if (gl_LocalInvocationIndex == 0u) tile_is_live = 0u;
+  barrier();
+  if (is_live) tile_is_live = 1u;
+  barrier();
+  return tile_is_live != 0u;
+}

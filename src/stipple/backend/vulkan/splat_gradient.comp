@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// blend_backward, last step where the splats' gradients are wanted: from the sums to the gradients; one thread per
+// Gaussian. With in_fixed_order, the sums are those of the slots, and a Gaussian adds up its own in order of its pairs.
+#version 460
+#include "stipple/backend/vulkan/shared/kernel.glsl"
+#include "stipple/backend/vulkan/shared/status.glsl"
+#include "stipple/backend/vulkan/shared/split_array.glsl"
+#include "stipple/backend/vulkan/shared/splat_sums.glsl"
+
+layout(local_size_x = 64) in;
+layout(constant_id = 2) const bool in_fixed_order = false;
+layout(constant_id = 3) const bool has_absolute = false;
+layout(std430, binding = 0) readonly buffer Parameters {
+  uint first_gaussian;  // of the window: the outputs and the pairs of Gaussians start there
+  uint count;
+};
+READ_SPLIT(vec4, splat, 1, VECTOR_SHIFT)
+SPLIT_ARRAY(, float, sum, 5)
+SPLIT_LOAD(float, sum, WORD_SHIFT)
+SPLIT_STORE(float, sum, WORD_SHIFT)
+layout(std430, binding = 9) readonly buffer PairRanges { uvec2 pairs_from_gaussian[]; };
+READ_SPLIT(uint, slot_from_pair, 10, WORD_SHIFT)
+layout(std430, binding = 14) writeonly buffer Gradients { float dL_dsplat[]; };
+layout(std430, binding = 15) writeonly buffer Absolute { vec2 absolute[]; };
+layout(std430, binding = 16) buffer Status { uint status[]; };
+
+void main() {
+  uint i = group_index() * 64u + gl_LocalInvocationIndex;
+  if (i >= count) return;
+  uint gaussian = first_gaussian + i;
+  float sums[kSumFields];
+  for (uint f = 0u; f < kSumFields; ++f) sums[f] = 0.0;
+  vec4 b = load_splat(4u * gaussian + 1u);
+  bool is_seen = b.y > 0.0;
+  if (in_fixed_order) {
+    if (is_seen && status[kHasOverflowed] == 0u) {
+      uvec2 pairs = pairs_from_gaussian[i];
+      for (uint pair = pairs.x; pair < pairs.y; ++pair) {
+        uint slot = load_slot_from_pair(pair);
+        for (uint f = 0u; f < kSumFields; ++f) sums[f] += load_sum(slot * kSumFields + f);
+      }
+    }
+  } else if (is_seen) {
+    for (uint f = 0u; f < kSumFields; ++f) {
+      sums[f] = load_sum(gaussian * kSumFields + f);
+      store_sum(gaussian * kSumFields + f, 0.0);  // the next pass expects zeros
+    }
+  }
+  float g[10];
+  for (uint f = 0u; f < 10u; ++f) g[f] = 0.0;
+  if (is_seen) {
+    Splat s = splat_gradient(vec3(load_splat(4u * gaussian).zw, b.x), b.y, moments_of(sums));
+    g = float[10](s.mean_px.x, s.mean_px.y, s.conic.x, s.conic.y, s.conic.z, s.opacity, s.channels.x, s.channels.y,
+                  s.channels.z, s.channels.w);
+  }
+  for (uint f = 0u; f < 10u; ++f) {
+    if (!is_finite(g[f])) status[kIsBad] = 1u;
+    dL_dsplat[10u * i + f] = g[f];
+  }
+  if (has_absolute) absolute[i] = vec2(sums[kSumAbsolute], sums[kSumAbsolute + 1u]);
+}
