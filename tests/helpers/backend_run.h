@@ -11,6 +11,9 @@
 
 #include "stipple/backend/backend.h"
 #include "stipple/backend/render_settings.h"
+#ifdef STIPPLE_VULKAN
+#include "tests/helpers/vulkan_variants.h"
+#endif
 #include "stipple/core/random.h"
 #include "stipple/reference/reference_render.h"
 
@@ -44,28 +47,35 @@ inline Reference to_reference(const Gaussians& g, const View& view,
   return r;
 }
 
-// Tests name the backends of the build, and each backend that has a separate deterministic mode (sums in a
-// fixed order) a second time with this suffix.
+// Tests name the backends of the build. A GPU's backend occurs several times, with what is different after an
+// underscore: "deterministic" for sums in a fixed order, and the variants of vulkan_variants.h.
 constexpr const char* kDeterministic = "_deterministic";
 
 inline std::vector<std::string> test_backend_names() {
   std::vector<std::string> names;
   for (const std::string& name : backend_names()) {
     names.push_back(name);
-    if (name != "cpu") names.push_back(name + kDeterministic);
+    if (name == "cuda") names.push_back(name + kDeterministic);
+#ifdef STIPPLE_VULKAN
+    if (name == "vulkan")
+      for (const std::string& variant : vulkan_variant_names()) names.push_back(variant);
+#endif
   }
   return names;
 }
 
 inline std::string plain_name(const std::string& test_name) {
-  return test_name.substr(0, test_name.find(kDeterministic));
+  return test_name.substr(0, test_name.find('_'));
 }
 
 inline bool is_deterministic(const std::string& test_name) {
-  return test_name == "cpu" || test_name != plain_name(test_name);
+  return test_name == "cpu" || test_name.ends_with(kDeterministic);
 }
 
 inline std::unique_ptr<Backend> make_test_backend(const std::string& test_name) {
+#ifdef STIPPLE_VULKAN
+  if (plain_name(test_name) == "vulkan") return make_vulkan_variant(test_name);
+#endif
   return make_backend(plain_name(test_name), {.deterministic = is_deterministic(test_name)});
 }
 

@@ -20,13 +20,13 @@ DEFINE_VIEW_FUNCTIONS
 shared uint group_pairs;
 shared uint group_gaussians;
 
-vec3 shade(uint thread, uint i, vec3 from_mean, bool is_drawn) {
-  if (has_color) return is_drawn ? vec3(color[3 * i], color[3 * i + 1], color[3 * i + 2]) : vec3(0.0);
-  if (!is_drawn) return vec3(0.0);
+// The colour before it is clamped.
+vec3 shade(uint thread, uint i, vec3 from_mean) {
+  if (has_color) return vec3(color[3 * i], color[3 * i + 1], color[3 * i + 2]);
   HarmonicBasis basis = harmonic_basis(sh_degree, view_ray(from_mean, view_camera()).direction);
   vec3 sum = vec3(0.0);
   for (int k = 0; k < sh_count; ++k) sum += sh_of(thread, k) * basis.b[k];
-  return color_from_harmonics(sum);
+  return sum;
 }
 
 uint count_tiles(Footprint f, float log2_opacity) {
@@ -49,12 +49,18 @@ void main() {
     ActiveGaussian g = load_gaussian(i, scale_modifier, first_gaussian + i, view_dropout());
     from_mean = g.placed.mean;
     f = footprint(g.placed, g.opacity, view_camera(), view_settings());
+    if (has_nan(load_stored(i))) f.opacity = 0.0;
   }
   bool is_drawn = f.opacity > 0.0;
   if (!has_color) load_sh_rows(thread, first, is_drawn);
   barrier();
-  vec3 rgb = shade(thread, i, from_mean, is_drawn);
-  is_drawn = is_drawn && is_drawable_color(rgb);
+  vec3 rgb = vec3(0.0);
+  if (is_drawn) {
+    rgb = shade(thread, i, from_mean);
+    bool is_number = !has_nan(rgb);
+    if (!has_color) rgb = color_from_harmonics(rgb);
+    is_drawn = is_number && is_drawable_color(rgb);
+  }
   uint tiles = 0u;
   float log2_opacity = 0.0;
   if (is_drawn) {

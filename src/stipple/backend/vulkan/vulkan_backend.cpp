@@ -70,6 +70,9 @@ VulkanBackend::VulkanBackend(const BackendOptions& options, const Overrides& ove
   description_ = adapter.description();
 }
 
+VulkanBackend::VulkanBackend(const VulkanBackend& other, bool deterministic)
+    : context_(other.context_), description_(other.description_), deterministic_(deterministic) {}
+
 std::unique_ptr<Memory> VulkanBackend::allocate(std::size_t bytes) {
   return std::make_unique<VulkanMemory>(context_, bytes);
 }

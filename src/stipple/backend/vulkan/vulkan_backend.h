@@ -36,6 +36,8 @@ struct BackwardSource {
 class VulkanBackend : public Backend {
  public:
   explicit VulkanBackend(const BackendOptions& options, const Overrides& overrides = {});
+  // A further backend on the same device, which shares its memory limit and its compiled kernels.
+  VulkanBackend(const VulkanBackend& other, bool deterministic);
 
   std::unique_ptr<Memory> allocate(std::size_t bytes) override;
   void upload(std::span<const std::byte> from, Memory& to) override;

@@ -29,7 +29,7 @@ GaussianForm gaussian_form() {
 
 vec3 mean_of(uint i) { return vec3(mean[3 * i], mean[3 * i + 1], mean[3 * i + 2]); }
 
-ActiveGaussian load_gaussian(uint i, float modifier, uint index_in_scene, Dropout dropout) {
+StoredGaussian load_stored(uint i) {
   StoredGaussian stored;
   stored.mean = mean_of(i);
   stored.logit_opacity = logit_opacity[i];
@@ -44,6 +44,19 @@ ActiveGaussian load_gaussian(uint i, float modifier, uint index_in_scene, Dropou
     stored.log_scale = vec3(log_scale[3 * i], log_scale[3 * i + 1], log_scale[3 * i + 2]);
     stored.rotation = vec4(rotation[4 * i], rotation[4 * i + 1], rotation[4 * i + 2], rotation[4 * i + 3]);
   }
+  return stored;
+}
+
+// A Gaussian with a value that is not a number is not drawn.
+bool has_nan(StoredGaussian g) {
+  bool found = has_nan(g.mean) || is_nan(g.logit_opacity);
+  if (has_covariance)
+    return found || has_nan(vec3(g.covariance.xx, g.covariance.xy, g.covariance.xz)) ||
+           has_nan(vec3(g.covariance.yy, g.covariance.yz, g.covariance.zz));
+  return found || has_nan(g.log_scale) || has_nan(g.rotation.xyz) || is_nan(g.rotation.w);
+}
+
+ActiveGaussian load_gaussian(uint i, float modifier, uint index_in_scene, Dropout dropout) {
   Alteration alteration;
   alteration.filter_variance = 0.0;
   alteration.opacity_factor = 1.0;
@@ -51,7 +64,7 @@ ActiveGaussian load_gaussian(uint i, float modifier, uint index_in_scene, Dropou
     if (has_filter) alteration.filter_variance = filter_variance[i];
     alteration.opacity_factor = dropout_factor(index_in_scene, dropout);
   }
-  return activate(stored, alteration, gaussian_form(), modifier);
+  return activate(load_stored(i), alteration, gaussian_form(), modifier);
 }
 
 // The SH coefficients of the work group's Gaussians. They are contiguous in memory, so that the whole group reads

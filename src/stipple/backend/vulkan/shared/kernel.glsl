@@ -29,5 +29,8 @@ uint thread_index() {
 #endif
 }
 
-// isnan() and isinf() may be optimised away.
+// Drivers may assume that there is no NaN, and then remove isnan(), isinf() and comparisons that only NaN fails. Bits are
+// safe from that.
 bool is_finite(float x) { return (floatBitsToUint(x) & 0x7f800000u) != 0x7f800000u; }
+bool is_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
+bool has_nan(vec3 v) { return is_nan(v.x) || is_nan(v.y) || is_nan(v.z); }
