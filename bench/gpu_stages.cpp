@@ -111,13 +111,14 @@ Counts count(Backend& backend, const BenchScene& scene, const View& view, const 
 
 // Bytes per second of a large copy; reads and writes both count.
 double copy_rate(Backend& backend) {
-  constexpr std::size_t kRowBytes = 256, kRows = 1 << 22;
+  constexpr std::size_t kRowBytes = 256, kMostRows = 1 << 22;
+  const std::size_t row_count = std::min(kMostRows, backend.own_memory_bytes() / 64 / kRowBytes);
   DeviceArray<std::uint32_t> rows, from, to;
-  std::vector<std::uint32_t> identity(kRows);
+  std::vector<std::uint32_t> identity(row_count);
   std::iota(identity.begin(), identity.end(), 0u);
   rows.upload(backend, identity);
-  from.resize_zero(backend, kRows * kRowBytes / 4);
-  to.resize(backend, kRows * kRowBytes / 4);
+  from.resize_zero(backend, row_count * kRowBytes / 4);
+  to.resize(backend, row_count * kRowBytes / 4);
   double best = 0;
   for (int i = 0; i < 6; ++i) {
     constexpr int kRepeats = 20;
@@ -128,7 +129,7 @@ double copy_rate(Backend& backend) {
     one.resize_zero(backend, 1);
     one.download(backend);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    best = std::max(best, 2.0 * kRepeats * kRowBytes * kRows / seconds);
+    best = std::max(best, 2.0 * kRepeats * kRowBytes * static_cast<double>(row_count) / seconds);
   }
   return best;
 }

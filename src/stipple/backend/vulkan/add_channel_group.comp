@@ -20,7 +20,7 @@ WRITE_SPLIT(float, dL_dchannels, 9, WORD_SHIFT)
 void main() {
   uint i = group_index() * 256u + gl_LocalInvocationIndex;
   if (i >= count) return;
-  for (uint f = 0u; f < 6u; ++f)
+  [[unroll]] for (uint f = 0u; f < 6u; ++f)
     store_dL_dsplat(10u * i + f, load_dL_dsplat(10u * i + f) + load_group_gradient(10u * i + f));
   for (uint k = 0u; k < 4u && first + k < stride; ++k)
     store_dL_dchannels(i * stride + first + k, load_group_gradient(10u * i + 6u + k));

@@ -24,5 +24,5 @@ void main() {
   }
   vec4 total = sum_over_group(vec4(sum, 0.0));
   if (gl_LocalInvocationIndex == 0u)
-    for (uint c = 0u; c < 3u; ++c) status[kBackground + c] = floatBitsToUint(total[c]);
+    [[unroll]] for (uint c = 0u; c < 3u; ++c) status[kBackground + c] = floatBitsToUint(total[c]);
 }

@@ -38,7 +38,7 @@ struct PixelState {
 };
 
 void store_checkpoint(uint chunk, uint thread, PixelState state[4]) {
-  for (uint k = 0u; k < 4u; ++k) {
+  [[unroll]] for (uint k = 0u; k < 4u; ++k) {
     uint at = chunk * kFields * kTilePixels + 64u * k + thread;
     store_checkpoint(at, state[k].front > 0.0 ? state[k].front : -state[k].transmittance);
     for (uint c = 0u; c + 1u < kFields; ++c) store_checkpoint(at + (1u + c) * kTilePixels, state[k].channels[c]);
@@ -53,7 +53,7 @@ void store_pixel(uint at, PixelState p) {
     return;
   }
   transmittance[at] = p.transmittance;
-  for (uint c = 0u; c < 3u; ++c) planes[c * plane + at] = p.channels[c] + p.transmittance * background[c];
+  [[unroll]] for (uint c = 0u; c < 3u; ++c) planes[c * plane + at] = p.channels[c] + p.transmittance * background[c];
   if (has_fourth) fourth[at] = p.channels.w;
 }
 
@@ -62,7 +62,7 @@ void main() {
   uint tile = group_index();
   TilePlace place = tile_place(tile, thread, columns, first_row, width, height);
   PixelState state[4];
-  for (uint k = 0u; k < 4u; ++k) {
+  [[unroll]] for (uint k = 0u; k < 4u; ++k) {
     state[k].front = place.is_inside[k] ? 1.0 : 0.0;
     state[k].transmittance = 1.0;
     state[k].channels = vec4(0.0);
@@ -86,17 +86,18 @@ void main() {
       StagedSplat s = load_staged(i);
       if (s.quadrants == 0u) continue;
       vec4 exponent = exponents(s, place.first_px);
-      for (uint k = 0u; k < 4u; ++k) {
-        if ((s.quadrants >> k & 1u) == 0u) continue;
-        float alpha;
-        float weight;
-        state[k].front = pass_splat(state[k].front, exponent[k], s.limits.z, alpha, weight);
-        state[k].transmittance = state[k].front > 0.0 ? state[k].front : state[k].transmittance;
-        state[k].channels += weight * s.channels;
+      [[unroll]] for (uint k = 0u; k < 4u; ++k) {
+        if ((s.quadrants >> k & 1u) != 0u) {
+          float alpha;
+          float weight;
+          state[k].front = pass_splat(state[k].front, exponent[k], s.limits.z, alpha, weight);
+          state[k].transmittance = state[k].front > 0.0 ? state[k].front : state[k].transmittance;
+          state[k].channels += weight * s.channels;
+        }
       }
     }
   }
   if (stores_chunks && thread == 0u) slot_end[tile] = min(batch, end);
-  for (uint k = 0u; k < 4u; ++k)
+  [[unroll]] for (uint k = 0u; k < 4u; ++k)
     if (place.is_inside[k]) store_pixel(place.at[k], state[k]);
 }

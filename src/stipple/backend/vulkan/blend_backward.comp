@@ -116,7 +116,7 @@ PixelState load_pixel(TilePlace place, uint k, uint thread, bool is_first, uint 
   uint saved = chunk * kFields * kTilePixels + 64u * k + thread;
   float front = is_first ? 1.0 : load_checkpoint(saved);  // negative when finished
   p.front = max(front, 0.0);
-  for (uint c = 0u; c < 3u; ++c) {
+  [[unroll]] for (uint c = 0u; c < 3u; ++c) {
     if (is_given && c >= channel_count) break;
     uint from = (first_plane + c) * plane + at;
     p.gradient[c] = dL_dplanes[from];
@@ -160,7 +160,7 @@ void sum_part_of_row(uint row, uint part, StagedSplat s, vec2 tile_px, out float
     vec3 in_column = vec3(0.0);  // sums of q, q dy and q dy^2
     for (uint k = half_tile; k < 4u; k += 2u) {
       if ((s.quadrants >> k & 1u) == 0u) continue;
-      for (uint y = 0u; y < 8u; ++y) {
+      [[unroll]] for (uint y = 0u; y < 8u; ++y) {
         uint pixel = 64u * k + 8u * y + part;
         float weight = table_weight[row * kRowStride + pixel];
         float q = table_q[row * kRowStride + pixel];
@@ -192,27 +192,27 @@ void empty_tables(uint thread, uint count, vec2 tile_px) {
   uint row = thread / kParts;
   uint part = thread % kParts;
   float sums[kSumFields];
-  for (uint i = 0u; i < kSumFields; ++i) sums[i] = 0.0;
+  [[unroll]] for (uint i = 0u; i < kSumFields; ++i) sums[i] = 0.0;
   if (row < count) sum_part_of_row(row, part, load_staged(row_splat[row]), tile_px, sums);
 #ifdef SUBGROUPS
   // Each of three steps halves the number of fields that a thread holds, and doubles the number of threads whose sums
   // it has. In the end, a thread has two fields.
-  float v[16];
-  for (uint i = 0u; i < 16u; ++i) v[i] = i < kSumFields ? sums[i] : 0.0;
-  for (uint distance = 4u; distance > 0u; distance /= 2u) {
-    bool is_upper = (part & distance) != 0u;
-    for (uint i = 0u; i < 2u * distance; ++i) {
-      float keep = is_upper ? v[i + 2u * distance] : v[i];
-      float give = is_upper ? v[i] : v[i + 2u * distance];
-      v[i] = keep + subgroupShuffleXor(give, distance);
-    }
-  }
+  vec4 a = vec4(sums[0], sums[1], sums[2], sums[3]);
+  vec4 b = vec4(sums[4], sums[5], sums[6], sums[7]);
+  vec4 c = vec4(sums[8], sums[9], sums[10], sums[11]);
+  bool is_upper = (part & 4u) != 0u;
+  vec4 d = (is_upper ? c : a) + subgroupShuffleXor(is_upper ? a : c, 4u);
+  vec4 e = (is_upper ? vec4(0.0) : b) + subgroupShuffleXor(is_upper ? b : vec4(0.0), 4u);
+  is_upper = (part & 2u) != 0u;
+  vec4 f = (is_upper ? e : d) + subgroupShuffleXor(is_upper ? d : e, 2u);
+  is_upper = (part & 1u) != 0u;
+  vec2 g = (is_upper ? f.zw : f.xy) + subgroupShuffleXor(is_upper ? f.xy : f.zw, 1u);
   if (row < count) {
-    pass_on(row, 2u * part, v[0]);
-    pass_on(row, 2u * part + 1u, v[1]);
+    pass_on(row, 2u * part, g.x);
+    pass_on(row, 2u * part + 1u, g.y);
   }
 #else
-  for (uint i = 0u; i < kSumFields; ++i) part_sum[thread * (kSumFields + 1u) + i] = sums[i];
+  [[unroll]] for (uint i = 0u; i < kSumFields; ++i) part_sum[thread * (kSumFields + 1u) + i] = sums[i];
   barrier();
   for (uint at = thread; at < count * kSumFields; at += kTileThreads) {
     float all = 0.0;
@@ -234,7 +234,7 @@ void main() {
 
   TilePlace place = tile_place(tile, thread, columns, first_row, width, height);
   PixelState state[4];
-  for (uint k = 0u; k < 4u; ++k) {
+  [[unroll]] for (uint k = 0u; k < 4u; ++k) {
     state[k] = load_pixel(place, k, thread, is_first, chunk);
     pixel_gradient[64u * k + thread] = state[k].gradient;
   }
@@ -256,13 +256,14 @@ void main() {
       StagedSplat s = load_staged(i);
       if (s.quadrants == 0u) continue;
       vec4 exponent = exponents(s, place.first_px);
-      for (uint k = 0u; k < 4u; ++k) {
-        if ((s.quadrants >> k & 1u) == 0u) continue;
-        float weight;
-        float q;
-        replay(s, exponent[k], state[k], weight, q);
-        table_weight[rows * kRowStride + 64u * k + thread] = weight;
-        table_q[rows * kRowStride + 64u * k + thread] = q;
+      [[unroll]] for (uint k = 0u; k < 4u; ++k) {
+        if ((s.quadrants >> k & 1u) != 0u) {
+          float weight;
+          float q;
+          replay(s, exponent[k], state[k], weight, q);
+          table_weight[rows * kRowStride + 64u * k + thread] = weight;
+          table_q[rows * kRowStride + 64u * k + thread] = q;
+        }
       }
       if (thread == 0u) row_splat[rows] = i;
       if (++rows == kRows) {

@@ -12,11 +12,11 @@ layout(std430, binding = 1) readonly buffer CameraSums { vec4 camera_sum[]; };
 layout(std430, binding = 2) buffer Status { uint status[]; };
 
 void main() {
-  for (uint k = 0u; k < 4u; ++k) {
+  [[unroll]] for (uint k = 0u; k < 4u; ++k) {
     vec4 mine = vec4(0.0);
     for (uint i = gl_LocalInvocationIndex; i < count; i += 256u) mine += camera_sum[4u * i + k];
     vec4 sum = sum_over_group(mine);
     if (gl_LocalInvocationIndex == 0u)
-      for (uint c = 0u; c < 4u; ++c) status[kCamera + 4u * k + c] = floatBitsToUint(sum[c]);
+      [[unroll]] for (uint c = 0u; c < 4u; ++c) status[kCamera + 4u * k + c] = floatBitsToUint(sum[c]);
   }
 }

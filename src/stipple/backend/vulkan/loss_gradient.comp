@@ -24,7 +24,7 @@ void main() {
   barrier();
   for (int at = int(gl_LocalInvocationIndex); at < kWide * kSide; at += 256) {
     vec3 sum = vec3(0.0);
-    for (int k = 0; k <= 2 * kRadius; ++k)
+    [[unroll]] for (int k = 0; k <= 2 * kRadius; ++k)
       sum += window[abs(k - kRadius)] * derivatives[at / kSide * kWide + at % kSide + k];
     filtered_rows[at] = sum;
   }
@@ -33,7 +33,7 @@ void main() {
   float squares = 0.0;
   if (square.is_inside) {
     vec3 d = vec3(0.0);
-    for (int k = 0; k <= 2 * kRadius; ++k)
+    [[unroll]] for (int k = 0; k <= 2 * kRadius; ++k)
       d += window[abs(k - kRadius)] *
            filtered_rows[(int(gl_LocalInvocationID.y) + k) * kSide + int(gl_LocalInvocationID.x)];
     vec2 pair = load_pair(square.channel, square.pixel);

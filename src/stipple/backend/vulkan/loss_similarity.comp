@@ -16,7 +16,7 @@ void main() {
   barrier();
   for (int at = int(gl_LocalInvocationIndex); at < kWide * kSide; at += 256) {
     vec4 sum = vec4(0.0);
-    for (int k = 0; k <= 2 * kRadius; ++k) {
+    [[unroll]] for (int k = 0; k <= 2 * kRadius; ++k) {
       vec2 p = pairs[at / kSide * kWide + at % kSide + k];
       sum += window[abs(k - kRadius)] * vec4(p, dot(p, p), p.x * p.y);
     }
@@ -26,7 +26,7 @@ void main() {
   float similarity = 0.0;
   if (square.is_inside) {
     vec4 mean = vec4(0.0);
-    for (int k = 0; k <= 2 * kRadius; ++k)
+    [[unroll]] for (int k = 0; k <= 2 * kRadius; ++k)
       mean += window[abs(k - kRadius)] *
               filtered_rows[(int(gl_LocalInvocationID.y) + k) * kSide + int(gl_LocalInvocationID.x)];
     WindowMeans m;  // SSIM needs the means of x^2 and y^2 only as a sum

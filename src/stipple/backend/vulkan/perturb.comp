@@ -28,5 +28,5 @@ void main() {
   vec3 moved = perturbed_mean(vec3(mean[3u * i], mean[3u * i + 1u], mean[3u * i + 2u]),
                               vec3(log_scale[3u * i], log_scale[3u * i + 1u], log_scale[3u * i + 2u]), rotation[i],
                               logit_opacity[i], amount, first_gaussian + i, seed_low, seed_high);
-  for (uint c = 0u; c < 3u; ++c) mean[3u * i + c] = moved[c];
+  [[unroll]] for (uint c = 0u; c < 3u; ++c) mean[3u * i + c] = moved[c];
 }

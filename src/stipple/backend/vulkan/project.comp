@@ -25,7 +25,7 @@ vec3 shade(uint thread, uint i, vec3 from_mean) {
   if (has_color) return vec3(color[3 * i], color[3 * i + 1], color[3 * i + 2]);
   HarmonicBasis basis = harmonic_basis(sh_degree, view_ray(from_mean, view_camera()).direction);
   vec3 sum = vec3(0.0);
-  for (int k = 0; k < sh_count; ++k) sum += sh_of(thread, k) * basis.b[k];
+  [[unroll]] for (int k = 0; k < sh_count; ++k) sum += sh_of(thread, k) * basis.b[k];
   return sum;
 }
 

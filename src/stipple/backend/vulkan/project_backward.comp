@@ -49,7 +49,7 @@ Splat load_splat_gradient(uint i) {
 #define ADD(target, value) target = adds != 0u ? target + (value) : (value)
 
 void store(uint i, GaussianGradient g) {
-  for (uint c = 0u; c < 3u; ++c) {
+  [[unroll]] for (uint c = 0u; c < 3u; ++c) {
     ADD(dL_dmean[3u * i + c], g.stored.mean[c]);
     ADD(dL_dlog_scale[3u * i + c], g.stored.log_scale[c]);
     if (has_color) ADD(dL_dcolor[3u * i + c], g.color[c]);
@@ -59,7 +59,7 @@ void store(uint i, GaussianGradient g) {
   if (has_covariance) {
     PackedCovariance c = g.stored.covariance;
     float packed[6] = float[6](c.xx, c.xy, c.xz, c.yy, c.yz, c.zz);
-    for (uint k = 0u; k < 6u; ++k) ADD(dL_dcovariance[6u * i + k], packed[k]);
+    [[unroll]] for (uint k = 0u; k < 6u; ++k) ADD(dL_dcovariance[6u * i + k], packed[k]);
   }
 }
 
@@ -69,7 +69,7 @@ void store_camera(Pinhole d) {
   fields[1] = vec4(d.rotation[1].yz, d.rotation[2].xy);
   fields[2] = vec4(d.rotation[2].z, d.translation);
   fields[3] = vec4(d.focal_px, d.center_px);
-  for (uint k = 0u; k < 4u; ++k) {
+  [[unroll]] for (uint k = 0u; k < 4u; ++k) {
     vec4 sum = sum_over_group(fields[k]);
     if (gl_LocalInvocationIndex == 0u) camera_sum[4u * (first_camera_sum + group_index()) + k] = sum;
   }

@@ -63,7 +63,7 @@ Splat take_gradient(uint i, vec3 conic, float opacity, out vec2 for_statistics) 
   Splat s;
   if (from_sums) {
     float sums[kSumFields];
-    for (uint f = 0u; f < kSumFields; ++f) {
+    [[unroll]] for (uint f = 0u; f < kSumFields; ++f) {
       sums[f] = sum[kSumFields * i + f];
       sum[kSumFields * i + f] = 0.0;  // the next pass expects zeros
     }
@@ -81,11 +81,11 @@ Splat take_gradient(uint i, vec3 conic, float opacity, out vec2 for_statistics) 
 }
 
 void store_gradient(uint thread, StoredGaussian g) {
-  for (uint c = 0u; c < 3u; ++c) {
+  [[unroll]] for (uint c = 0u; c < 3u; ++c) {
     mean_gradient[3u * thread + c] = g.mean[c];
     scale_gradient[3u * thread + c] = g.log_scale[c];
   }
-  for (uint c = 0u; c < 4u; ++c) rotation_gradient[4u * thread + c] = g.rotation[c];
+  [[unroll]] for (uint c = 0u; c < 4u; ++c) rotation_gradient[4u * thread + c] = g.rotation[c];
   opacity_gradient[thread] = g.logit_opacity;
 }
 

@@ -27,7 +27,7 @@ void main() {
     uvec4 value = uvec4(item(first), item(first + 1u), item(first + 2u), item(first + 3u));
     uint total;
     uint before = block_sum[block] + exclusive_scan(value.x + value.y + value.z + value.w, total);
-    for (uint k = 0u; k < 4u; ++k) {
+    [[unroll]] for (uint k = 0u; k < 4u; ++k) {
       if (first + k < item_count()) apply(first + k, value[k], before);
       before += value[k];
     }

@@ -11,7 +11,7 @@ layout(local_size_x = 256) in;
 void main() {
   for (uint block = gl_WorkGroupID.x; block < block_count(); block += gl_NumWorkGroups.x) {
     uint mine = 0u;
-    for (uint k = 0u; k < 4u; ++k) mine += item(block * kScanBlock + 256u * k + thread_index());
+    [[unroll]] for (uint k = 0u; k < 4u; ++k) mine += item(block * kScanBlock + 256u * k + thread_index());
     uint total;
     exclusive_scan(mine, total);
     if (gl_LocalInvocationIndex == 0u) block_sum[block] = total;

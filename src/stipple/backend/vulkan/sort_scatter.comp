@@ -27,8 +27,8 @@ uint one_of(uint nibble) { return nibble < 8u ? 1u : 1u << 16u; }
 void sort_by_nibble(uint thread, uint low) {
   uint keys[kItems];
   uint values[kItems];
-  for (uint w = 0u; w < 8u; ++w) counts[256u * w + thread] = 0u;
-  for (uint k = 0u; k < kItems; ++k) {
+  [[unroll]] for (uint w = 0u; w < 8u; ++w) counts[256u * w + thread] = 0u;
+  [[unroll]] for (uint k = 0u; k < kItems; ++k) {
     keys[k] = block_key[kItems * thread + k];
     values[k] = block_value[kItems * thread + k];
     uint nibble = keys[k] >> low & 15u;
@@ -36,23 +36,23 @@ void sort_by_nibble(uint thread, uint low) {
   }
   uvec4 mine[2];
   uvec4 total[2];
-  for (uint h = 0u; h < 2u; ++h) {
-    for (uint w = 0u; w < 4u; ++w) mine[h][w] = counts[256u * (4u * h + w) + thread];
+  [[unroll]] for (uint h = 0u; h < 2u; ++h) {
+    [[unroll]] for (uint w = 0u; w < 4u; ++w) mine[h][w] = counts[256u * (4u * h + w) + thread];
     mine[h] = exclusive_scan(mine[h], total[h]);
   }
   // Adds the counts of all smaller values: first those in the low halves, then those in the high halves.
   uint before = 0u;
-  for (uint w = 0u; w < 8u; ++w) {
+  [[unroll]] for (uint w = 0u; w < 8u; ++w) {
     mine[w / 4u][w % 4u] += before;
     before += total[w / 4u][w % 4u] & 0xffffu;
   }
-  for (uint w = 0u; w < 8u; ++w) {
+  [[unroll]] for (uint w = 0u; w < 8u; ++w) {
     mine[w / 4u][w % 4u] += before << 16u;
     before += total[w / 4u][w % 4u] >> 16u;
     counts[256u * w + thread] = mine[w / 4u][w % 4u];
   }
   barrier();  // until every thread has read its items
-  for (uint k = 0u; k < kItems; ++k) {
+  [[unroll]] for (uint k = 0u; k < kItems; ++k) {
     uint nibble = keys[k] >> low & 15u;
     uint at = 256u * (nibble & 7u) + thread;
     uint place = half_of(counts[at], nibble);

@@ -29,7 +29,7 @@ void main() {
   if (i >= count) return;
   uint gaussian = first_gaussian + i;
   float sums[kSumFields];
-  for (uint f = 0u; f < kSumFields; ++f) sums[f] = 0.0;
+  [[unroll]] for (uint f = 0u; f < kSumFields; ++f) sums[f] = 0.0;
   vec4 b = load_splat(4u * gaussian + 1u);
   bool is_seen = b.y > 0.0;
   if (in_fixed_order) {
@@ -37,23 +37,23 @@ void main() {
       uvec2 pairs = pairs_from_gaussian[i];
       for (uint pair = pairs.x; pair < pairs.y; ++pair) {
         uint slot = load_slot_from_pair(pair);
-        for (uint f = 0u; f < kSumFields; ++f) sums[f] += load_sum(slot * kSumFields + f);
+        [[unroll]] for (uint f = 0u; f < kSumFields; ++f) sums[f] += load_sum(slot * kSumFields + f);
       }
     }
   } else if (is_seen) {
-    for (uint f = 0u; f < kSumFields; ++f) {
+    [[unroll]] for (uint f = 0u; f < kSumFields; ++f) {
       sums[f] = load_sum(gaussian * kSumFields + f);
       store_sum(gaussian * kSumFields + f, 0.0);  // the next pass expects zeros
     }
   }
   float g[10];
-  for (uint f = 0u; f < 10u; ++f) g[f] = 0.0;
+  [[unroll]] for (uint f = 0u; f < 10u; ++f) g[f] = 0.0;
   if (is_seen) {
     Splat s = splat_gradient(vec3(load_splat(4u * gaussian).zw, b.x), b.y, moments_of(sums));
     g = float[10](s.mean_px.x, s.mean_px.y, s.conic.x, s.conic.y, s.conic.z, s.opacity, s.channels.x, s.channels.y,
                   s.channels.z, s.channels.w);
   }
-  for (uint f = 0u; f < 10u; ++f) {
+  [[unroll]] for (uint f = 0u; f < 10u; ++f) {
     if (!is_finite(g[f])) status[kIsBad] = 1u;
     dL_dsplat[10u * i + f] = g[f];
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <limits>
 #include <optional>
 
 #include "stipple/backend/vulkan/runtime/shader.h"
@@ -26,6 +27,12 @@ std::optional<std::uint32_t> find_memory(const VkPhysicalDeviceMemoryProperties&
   return std::nullopt;
 }
 
+// To a multiple of 16, so that kernels can read whole vectors; buffers cannot be empty.
+std::size_t padded(std::size_t bytes) {
+  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / 16 * 16;
+  return bytes > kMost ? kMost : (std::max<std::size_t>(bytes, 1) + 15) / 16 * 16;
+}
+
 VkBuffer make_handle(VkDevice device, VkDeviceSize bytes) {
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = bytes;
@@ -40,7 +47,7 @@ VkBuffer make_handle(VkDevice device, VkDeviceSize bytes) {
 
 VulkanMemory::VulkanMemory(std::shared_ptr<Context> context, std::size_t bytes)
     : context_(std::move(context)),
-      bytes_((std::max<std::size_t>(bytes, 1) + 15) / 16 * 16),
+      bytes_(padded(bytes)),
       buffer_(context_->allocate(bytes_)) {}
 
 VulkanMemory::~VulkanMemory() { context_->retire(buffer_); }
@@ -424,6 +431,7 @@ void Commands::run_bytes(const std::string& shader, std::span<const std::uint32_
   const Kernel& kernel = prepare(shader, constants, parameters, bindings);
   const VkCommandBuffer commands = context_.current().commands;
   for (std::size_t first = 0; first < groups; first += most_at_once) {
+    if (first > 0) barrier();  // not needed, but validation cannot know that the parts do not conflict
     const auto push = static_cast<std::uint32_t>(first);
     vkCmdPushConstants(commands, kernel.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
     vkCmdDispatch(commands, static_cast<std::uint32_t>(std::min(groups - first, most_at_once)), 1, 1);
@@ -437,6 +445,7 @@ void Commands::run_indirect_bytes(const std::string& shader, std::span<const std
   const Kernel& kernel = prepare(shader, constants, parameters, bindings);
   const VkCommandBuffer commands = context_.current().commands;
   for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) barrier();
     const auto push = static_cast<std::uint32_t>(i * most_at_once);
     vkCmdPushConstants(commands, kernel.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
     vkCmdDispatchIndirect(commands, arguments.buffer(), offset + i * sizeof(VkDispatchIndirectCommand));

@@ -34,7 +34,7 @@ GaussianGradient gaussian_backward(uint thread, ActiveGaussian g, Pinhole camera
     basis = harmonic_basis(sh_degree, ray.direction);
     result.sh_sum = color_from_harmonics_vjp(seen_color, dL.channels.xyz, lifts_clamped);
     HarmonicBasis dL_dbasis;
-    for (int k = 0; k < 16; ++k) dL_dbasis.b[k] = k < sh_count ? dot(sh_of(thread, k), result.sh_sum) : 0.0;
+    [[unroll]] for (int k = 0; k < 16; ++k) dL_dbasis.b[k] = k < sh_count ? dot(sh_of(thread, k), result.sh_sum) : 0.0;
     dL_doffset = view_ray_vjp(sh_degree, ray, dL_dbasis);
   }
   result.stored = vjp.dL_dstored;
@@ -48,8 +48,8 @@ shared float sh_sum_row[64 * 3];
 
 void store_sh_gradients(uint thread, HarmonicBasis basis, vec3 sh_sum, bool is_drawn) {
   barrier();  // until all threads have read their coefficients
-  for (int k = 0; k < sh_count; ++k) sh_row[17u * thread + uint(k)] = is_drawn ? basis.b[k] : 0.0;
-  for (uint c = 0u; c < 3u; ++c) sh_sum_row[3u * thread + c] = is_drawn ? sh_sum[c] : 0.0;
+  [[unroll]] for (int k = 0; k < sh_count; ++k) sh_row[17u * thread + uint(k)] = is_drawn ? basis.b[k] : 0.0;
+  [[unroll]] for (uint c = 0u; c < 3u; ++c) sh_sum_row[3u * thread + c] = is_drawn ? sh_sum[c] : 0.0;
   barrier();
 }
 

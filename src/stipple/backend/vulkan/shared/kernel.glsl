@@ -8,6 +8,7 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #endif
+#extension GL_EXT_control_flow_attributes : require
 #include "stipple/math/language.glsl"
 #include "stipple/math/all.glsl"
 

@@ -34,7 +34,7 @@ StagedSplat stage_splat(uint gaussian, bool is_given, float log2_alpha_max, vec2
   s.shape = vec4(f.mean_px, f.curve.xy);
   s.limits = vec3(f.curve.z, f.log2_opacity, f.max_exponent);
   s.quadrants = 0u;
-  for (uint k = 0u; k < 4u; ++k) {
+  [[unroll]] for (uint k = 0u; k < 4u; ++k) {
     vec2 center = tile_px + vec2(float(8u * (k & 1u) + 4u), float(8u * (k >> 1u) + 4u));
     if (may_reach_box(f, center, 3.5)) s.quadrants |= 1u << k;
   }
@@ -78,7 +78,7 @@ TilePlace tile_place(uint tile, uint thread, uint columns, uint first_row, uint 
   p.tile_px = vec2(corner);
   uvec2 first = corner + uvec2(thread % 8u, thread / 8u);
   p.first_px = vec2(first) + 0.5;
-  for (uint k = 0u; k < 4u; ++k) {
+  [[unroll]] for (uint k = 0u; k < 4u; ++k) {
     uvec2 pixel = first + 8u * uvec2(k & 1u, k >> 1u);
     p.at[k] = pixel.y * width + pixel.x;
     p.is_inside[k] = pixel.x < width && pixel.y < height;
