@@ -125,6 +125,12 @@ TEST_P(Loss, ValueAndGradientMatchDirectComputation) {
   EXPECT_GT(norm, 0);
 }
 
+std::string case_name(const testing::TestParamInfo<Loss::ParamType>& test) {
+  const auto& [name, c] = test.param;
+  return fmt::format("{}_{}x{}{}{}", name, c.width, c.height, c.weighted ? "_weighted" : "",
+                     c.cut_out ? "_cut_out" : "");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     , Loss,
     testing::Combine(testing::ValuesIn(test_backend_names()),
@@ -132,7 +138,8 @@ INSTANTIATE_TEST_SUITE_P(
                                      LossCase{16, 16, true}, LossCase{33, 29, false}, LossCase{33, 29, true},
                                      LossCase{12, 131, false}, LossCase{1, 1, false, true},
                                      LossCase{33, 29, false, true}, LossCase{33, 29, true, true},
-                                     LossCase{12, 131, false, true})));
+                                     LossCase{12, 131, false, true})),
+    case_name);
 
 }  // namespace
 }  // namespace stipple

@@ -108,7 +108,8 @@ void print_alpha(const Scene& scene) {
 class TrainingRun {
  public:
   TrainingRun(const TrainArguments& a, const RunOptions& options)
-      : folder_(a.output),
+      : scene_path_(a.scene),
+        folder_(a.output),
         scene_(load_scene(a.scene, options.scene)),
         options_(resolve(a.flags, scene_)),
         backend_(make_backend(options_.backend, backend_options(options_))),
@@ -137,6 +138,8 @@ class TrainingRun {
         stopped = advance(progress);
       } catch (const OutOfMemory&) {
         stopped = out_of_memory();
+      } catch (const DeviceLost& error) {
+        throw Error(fmt::format("{}; {}", error.what(), what_is_left()));
       }
     }
     progress.finish(trainer_.steps_done(), note(last_, progress));
@@ -146,6 +149,13 @@ class TrainingRun {
   }
 
  private:
+  // What a run that ends without its state can go on from.
+  std::string what_is_left() const {
+    if (saved_steps_ == 0) return "nothing had been saved yet";
+    return fmt::format("stipple train {} -o {} --resume continues from step {}", scene_path_,
+                       folder_.string(), saved_steps_);
+  }
+
   // The reason to stop as a sentence; empty if training continues.
   std::string advance(Progress& progress) {
     const StepReport report = step();
@@ -170,6 +180,7 @@ class TrainingRun {
                       e.what(), (folder_ / "model.ply").string(), (folder_ / "options.json").string()));
     }
     writer_.resume_at(trainer_.steps_done());
+    saved_steps_ = trainer_.steps_done();
   }
 
   StepReport step() {
@@ -266,6 +277,7 @@ class TrainingRun {
     save_ply(trainer_.gaussians(), folder_ / "model.ply");
     save_metrics();
     last_save_ = Clock::now();
+    saved_steps_ = trainer_.steps_done();
   }
 
   void save_metrics() const {
@@ -287,6 +299,7 @@ class TrainingRun {
                                 trainer_.skipped_count()));
   }
 
+  std::string scene_path_;
   fs::path folder_;
   Scene scene_;
   RunOptions options_;  // depend on the scene
@@ -295,6 +308,7 @@ class TrainingRun {
   RunWriter writer_;
   StepReport last_;
   Clock::time_point last_save_ = Clock::now();
+  int saved_steps_ = 0;  // in the checkpoint
   double running_psnr_ = 0;
   bool stops_in_failure_ = false;
   bool has_warned_of_memory_ = false;

@@ -60,6 +60,12 @@ class OutOfMemory : public Error {
   using Error::Error;
 };
 
+// Thrown by any call once the device has stopped working. What its memory held is gone.
+class DeviceLost : public Error {
+ public:
+  using Error::Error;
+};
+
 // A typed, move-only array on a device.
 template <class T>
 class DeviceArray {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "stipple/backend/render_settings.h"
 #include "stipple/backend/vulkan/make_vulkan_backend.h"
@@ -68,6 +69,9 @@ VulkanBackend::VulkanBackend(const BackendOptions& options, const Overrides& ove
   context_ = std::make_shared<Context>(adapter, reduced(adapter.abilities, overrides),
                                        usable_bytes(adapter, options.max_bytes));
   description_ = adapter.description();
+  // Lets a test of the command lose the device in the middle of a run.
+  if (const char* submits = std::getenv("STIPPLE_VULKAN_LOSE_AFTER"))
+    context_->lose_after(std::atoi(submits));
 }
 
 VulkanBackend::VulkanBackend(const VulkanBackend& other, bool deterministic)

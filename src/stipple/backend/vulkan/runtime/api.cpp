@@ -12,8 +12,6 @@ namespace {
 
 const char* problem(VkResult result) {
   switch (result) {
-    case VK_ERROR_DEVICE_LOST:
-      return "the GPU stopped responding, or its driver was reset; start again from the last checkpoint";
     case VK_ERROR_INITIALIZATION_FAILED:
       return "the driver could not be initialised";
     case VK_ERROR_INCOMPATIBLE_DRIVER:
@@ -34,6 +32,8 @@ void check(VkResult result, const char* what) {
     throw OutOfMemory(fmt::format("cannot {}: the GPU has not enough free memory", what));
   if (result == VK_ERROR_OUT_OF_HOST_MEMORY)
     throw OutOfMemory(fmt::format("cannot {}: the Vulkan driver ran out of main memory", what));
+  if (result == VK_ERROR_DEVICE_LOST)
+    throw DeviceLost(fmt::format("cannot {}: the GPU has stopped responding, or its driver was reset", what));
   const char* why = problem(result);
   throw Error(fmt::format("cannot {}: {}", what,
                           why ? std::string(why) : fmt::format("Vulkan reports error {}", int{result})));

@@ -7,7 +7,7 @@
 
 namespace stipple::vulkan {
 
-// Throws OutOfMemory or Error, worded as "cannot <what>: ...", unless the call succeeded.
+// Throws OutOfMemory, DeviceLost or Error, worded as "cannot <what>: ...", unless the call succeeded.
 void check(VkResult result, const char* what);
 
 }  // namespace stipple::vulkan

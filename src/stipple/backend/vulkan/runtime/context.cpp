@@ -46,9 +46,7 @@ VkBuffer make_handle(VkDevice device, VkDeviceSize bytes) {
 }  // namespace
 
 VulkanMemory::VulkanMemory(std::shared_ptr<Context> context, std::size_t bytes)
-    : context_(std::move(context)),
-      bytes_(padded(bytes)),
-      buffer_(context_->allocate(bytes_)) {}
+    : context_(std::move(context)), bytes_(padded(bytes)), buffer_(context_->allocate(bytes_)) {}
 
 VulkanMemory::~VulkanMemory() { context_->retire(buffer_); }
 
@@ -236,6 +234,7 @@ void Context::submit() {
   info.commandBufferCount = 1;
   info.pCommandBuffers = &batch->commands;
   VkResult result = vkEndCommandBuffer(batch->commands);
+  if (result == VK_SUCCESS && submit_count_++ == lost_at_) result = VK_ERROR_DEVICE_LOST;
   if (result == VK_SUCCESS) result = vkQueueSubmit(queue_, 1, &info, batch->fence);
   if (result != VK_SUCCESS) {
     // Nothing that was recorded has run or will run, so what it used can go.

@@ -69,6 +69,9 @@ class Context : public std::enable_shared_from_this<Context> {
   std::size_t used_bytes() const;
   std::size_t peak_bytes() const;
 
+  int submit_count() const { return submit_count_; }  // batches that the device has been given
+  void lose_after(int submits) { lost_at_ = submit_count_ + submits; }  // for tests: the device is lost then
+
   Buffer allocate(std::size_t bytes);          // throws OutOfMemory
   void retire(const Buffer& buffer) noexcept;  // frees it once the commands recorded so far have completed
 
@@ -122,6 +125,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::vector<std::unique_ptr<Batch>> idle_;
   Buffer nothing_;  // bound in place of arrays that do not exist
   bool is_lost_ = false;
+  int submit_count_ = 0, lost_at_ = -1;
   mutable std::recursive_mutex mutex_;
 };
 
