@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint32_t kMinSharedBytes = 32768, kMinGroupThreads = 256, kMinBindings = 28;
 constexpr std::uint32_t kMinSubgroup = 4, kMaxSubgroup = 128;
+constexpr std::uint32_t kApple = 0x106b;  // as a vendor
 constexpr double kGiB = 1 << 30;
 
 // Calls a function that returns a list: call(&count, elements).
@@ -60,6 +61,8 @@ struct Query {
   std::vector<VkExtensionProperties> extensions;
   VkPhysicalDeviceProperties properties{};
   VkPhysicalDeviceVulkan11Properties properties11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
+  VkPhysicalDeviceSubgroupSizeControlProperties subgroup_sizes{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
   VkPhysicalDeviceSubgroupSizeControlFeatures size_control{
@@ -71,6 +74,8 @@ struct Query {
     extensions = list<VkExtensionProperties>("list the device's extensions", [&](auto* count, auto* all) {
       return vkEnumerateDeviceExtensionProperties(device, nullptr, count, all);
     });
+    if (has_extension(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
+      properties11.pNext = &subgroup_sizes;
     VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &properties11, {}};
     vkGetPhysicalDeviceProperties2(device, &all);
     properties = all.properties;
@@ -88,15 +93,28 @@ struct Query {
   }
 };
 
+bool can_pin_subgroup_size(const Query& query) {
+  return query.size_control.subgroupSizeControl && query.size_control.computeFullSubgroups &&
+         (query.subgroup_sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
+}
+
+// Whether subgroups have the size that the driver reports. One with several sizes may choose a smaller one
+// for a kernel, and MoltenVK, which does so on GPUs by Intel and AMD, cannot be told which.
+bool has_known_subgroup_size(const Query& query) {
+  return can_pin_subgroup_size(query) ||
+         query.subgroup_sizes.minSubgroupSize == query.subgroup_sizes.maxSubgroupSize ||
+         query.properties.vendorID == kApple;
+}
+
 Abilities abilities_of(const Query& query, const VkQueueFamilyProperties& family) {
   Abilities a;
   const VkPhysicalDeviceVulkan11Properties& p = query.properties11;
   const bool has_subgroups = (p.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
                              (p.subgroupSupportedOperations & kSubgroupOperations) == kSubgroupOperations &&
-                             p.subgroupSize >= kMinSubgroup && p.subgroupSize <= kMaxSubgroup;
+                             p.subgroupSize >= kMinSubgroup && p.subgroupSize <= kMaxSubgroup &&
+                             has_known_subgroup_size(query);
   a.subgroup_size = has_subgroups ? p.subgroupSize : 1;
-  a.pins_subgroup_size =
-      has_subgroups && query.size_control.subgroupSizeControl && query.size_control.computeFullSubgroups;
+  a.pins_subgroup_size = has_subgroups && can_pin_subgroup_size(query);
   a.float_atomics = query.atomics.shaderBufferFloat32AtomicAdd;
   a.max_binding_bytes = query.properties.limits.maxStorageBufferRange;
   a.split_bytes = std::bit_floor(a.max_binding_bytes);
