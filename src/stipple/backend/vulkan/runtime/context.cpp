@@ -9,8 +9,6 @@
 #include <limits>
 #include <optional>
 
-#include "stipple/backend/vulkan/runtime/shader.h"
-
 namespace stipple::vulkan {
 
 namespace {
@@ -322,8 +320,18 @@ VkDescriptorSet Context::descriptor_set(const Kernel& kernel) {
   }
 }
 
+void Context::add_shader(const Shader& shader) {
+  const std::lock_guard lock(mutex_);
+  added_shaders_.push_back(shader);
+}
+
+const Shader& Context::shader_of(const std::string& name) const {
+  const auto added = std::ranges::find(added_shaders_, name, &Shader::name);
+  return added != added_shaders_.end() ? *added : find_shader(name);
+}
+
 Kernel Context::make_kernel(const std::string& shader, std::span<const std::uint32_t> constants) {
-  const Shader& source = find_shader(shader);
+  const Shader& source = shader_of(shader);
   VkShaderModule& module = modules_[shader];
   if (module == VK_NULL_HANDLE) {
     const std::vector<std::uint32_t> words = without_contraction(source.words);

@@ -15,6 +15,7 @@
 
 #include "stipple/backend/vulkan/runtime/adapter.h"
 #include "stipple/backend/vulkan/runtime/memory_pool.h"
+#include "stipple/backend/vulkan/runtime/shader.h"
 #include "stipple/core/device.h"
 
 namespace stipple::vulkan {
@@ -75,6 +76,9 @@ class Context : public std::enable_shared_from_this<Context> {
   Buffer allocate(std::size_t bytes);          // throws OutOfMemory
   void retire(const Buffer& buffer) noexcept;  // frees it once the commands recorded so far have completed
 
+  // Adds a kernel to those of the library. Its name and words must outlive the context.
+  void add_shader(const Shader& shader);
+
  private:
   friend class Commands;
 
@@ -94,6 +98,7 @@ class Context : public std::enable_shared_from_this<Context> {
     bool is_empty = true;  // nothing has been recorded
   };
 
+  const Shader& shader_of(const std::string& name) const;
   Kernel make_kernel(const std::string& shader, std::span<const std::uint32_t> constants);
   const Kernel& kernel(const std::string& shader, std::span<const std::uint32_t> constants);
   VkResult make_buffer(std::size_t bytes, MemoryPool& pool, Buffer& buffer);
@@ -120,6 +125,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::unique_ptr<MemoryPool> device_pool_, host_pool_;
   std::map<std::pair<std::string, std::vector<std::uint32_t>>, Kernel> kernels_;
   std::map<std::string, VkShaderModule> modules_;
+  std::vector<Shader> added_shaders_;
   std::unique_ptr<Batch> current_;
   std::deque<std::unique_ptr<Batch>> submitted_;
   std::vector<std::unique_ptr<Batch>> idle_;
