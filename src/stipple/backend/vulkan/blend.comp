@@ -57,6 +57,12 @@ void store_pixel(uint at, PixelState p) {
   if (has_fourth) fourth[at] = p.channels.w;
 }
 
+void stage_slot(uint slot, uint thread, uint live, vec2 tile_px) {
+  StagedSplat s = stage_splat(load_gaussian_from_slot(slot), is_given, log2_alpha_max, tile_px);
+  s.quadrants &= live;
+  store_staged(thread, s);
+}
+
 void main() {
   uint thread = gl_LocalInvocationIndex;
   uint tile = group_index();
@@ -71,7 +77,8 @@ void main() {
   uint end = slot_begin[tile + 1u];
   uint batch = begin;
   for (; batch < end; batch += kTileThreads) {
-    if (!any_is_live(state[0].front + state[1].front + state[2].front + state[3].front > 0.0)) break;
+    uint live = find_live_quadrants(vec4(state[0].front, state[1].front, state[2].front, state[3].front));
+    if (live == 0u) break;
     bool begins_chunk = stores_chunks && batch > begin && (batch - begin) % kChunk == 0u;
     if (begins_chunk && thread == 0u) {
       shared_chunk = atomicAdd(chunk_count, 1u);
@@ -79,20 +86,19 @@ void main() {
     }
     uint count = min(end - batch, kTileThreads);
     if (thread < count)
-      store_staged(thread, stage_splat(load_gaussian_from_slot(batch + thread), is_given, log2_alpha_max, place.tile_px));
+      stage_slot(batch + thread, thread, live, place.tile_px);
     barrier();
     if (begins_chunk) store_checkpoint(shared_chunk, thread, state);
     for (uint i = 0u; i < count; ++i) {
       StagedSplat s = load_staged(i);
-      if (s.quadrants == 0u) continue;
-      vec4 exponent = exponents(s, place.first_px);
       [[unroll]] for (uint k = 0u; k < 4u; ++k) {
         if ((s.quadrants >> k & 1u) != 0u) {
           float alpha;
           float weight;
-          state[k].front = pass_splat(state[k].front, exponent[k], s.limits.z, alpha, weight);
+          state[k].front = pass_splat(state[k].front, exponent_at(s, quadrant_px(place, k)), s.limits.z, alpha, weight);
           state[k].transmittance = state[k].front > 0.0 ? state[k].front : state[k].transmittance;
-          state[k].channels += weight * s.channels;
+          state[k].channels.xyz = fma(vec3(weight), s.channels.xyz, state[k].channels.xyz);
+          if (has_fourth) state[k].channels.w = fma(weight, s.channels.w, state[k].channels.w);
         }
       }
     }

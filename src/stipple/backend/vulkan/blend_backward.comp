@@ -140,9 +140,12 @@ void replay(StagedSplat s, float exponent, inout PixelState pixel, out float wei
   float front = pixel.front;
   float alpha;
   pixel.front = pass_splat(front, exponent, s.limits.z, alpha, weight);
-  float p = dot(s.channels, pixel.gradient) + pixel.dL_dalpha;
-  pixel.behind -= weight * p;
-  float dL_dthis_alpha = front * p - pixel.behind / (1.0 - alpha);
+  float p = fma(s.channels.x, pixel.gradient.x, pixel.dL_dalpha);
+  p = fma(s.channels.y, pixel.gradient.y, p);
+  p = fma(s.channels.z, pixel.gradient.z, p);
+  if (has_fourth) p = fma(s.channels.w, pixel.gradient.w, p);
+  pixel.behind = fma(-weight, p, pixel.behind);
+  float dL_dthis_alpha = fma(front, p, -pixel.behind / (1.0 - alpha));
   q = weight > 0.0 && exponent < log2_alpha_max ? alpha * dL_dthis_alpha : 0.0;  // a clamped alpha is constant
 }
 
@@ -165,9 +168,11 @@ void sum_part_of_row(uint row, uint part, StagedSplat s, vec2 tile_px, out float
         float weight = table_weight[row * kRowStride + pixel];
         float q = table_q[row * kRowStride + pixel];
         float dy = tile_px.y + float(8u * (k >> 1u) + y) + 0.5 - s.shape.y;
-        channels += weight * pixel_gradient[pixel];
+        channels.xyz = fma(vec3(weight), pixel_gradient[pixel].xyz, channels.xyz);
+        if (has_fourth) channels.w = fma(weight, pixel_gradient[pixel].w, channels.w);
         float q_dy = q * dy;
-        in_column += vec3(q, q_dy, q_dy * dy);
+        in_column += vec3(q, q_dy, 0.0);
+        in_column.z = fma(q_dy, dy, in_column.z);
         if (has_absolute)
           absolute += abs(q * vec2(conic.x * dx + conic.y * dy, conic.y * dx + conic.z * dy));
       }
@@ -239,11 +244,14 @@ void main() {
     pixel_gradient[64u * k + thread] = state[k].gradient;
   }
   for (uint batch = begin; batch < end; batch += kTileThreads) {
-    if (!any_is_live(state[0].front + state[1].front + state[2].front + state[3].front > 0.0)) break;
+    uint live = find_live_quadrants(vec4(state[0].front, state[1].front, state[2].front, state[3].front));
+    if (live == 0u) break;
     uint count = min(end - batch, kTileThreads);
     if (thread < count) {
       uint gaussian = load_gaussian_from_slot(batch + thread);
-      store_staged(thread, stage_splat(gaussian, is_given, log2_alpha_max, place.tile_px));
+      StagedSplat s = stage_splat(gaussian, is_given, log2_alpha_max, place.tile_px);
+      s.quadrants &= live;
+      store_staged(thread, s);
 #ifdef SLOT_SUMS
       staged_target[thread] = batch + thread;
 #else
@@ -255,12 +263,11 @@ void main() {
     for (uint i = 0u; i < count; ++i) {
       StagedSplat s = load_staged(i);
       if (s.quadrants == 0u) continue;
-      vec4 exponent = exponents(s, place.first_px);
       [[unroll]] for (uint k = 0u; k < 4u; ++k) {
         if ((s.quadrants >> k & 1u) != 0u) {
           float weight;
           float q;
-          replay(s, exponent[k], state[k], weight, q);
+          replay(s, exponent_at(s, quadrant_px(place, k)), state[k], weight, q);
           table_weight[rows * kRowStride + 64u * k + thread] = weight;
           table_q[rows * kRowStride + 64u * k + thread] = q;
         }

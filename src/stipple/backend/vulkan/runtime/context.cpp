@@ -334,7 +334,10 @@ Kernel Context::make_kernel(const std::string& shader, std::span<const std::uint
   const Shader& source = shader_of(shader);
   VkShaderModule& module = modules_[shader];
   if (module == VK_NULL_HANDLE) {
-    const std::vector<std::uint32_t> words = without_contraction(source.words);
+    // Metal has no such decoration: there, every decorated operation would become the call of a function.
+    const std::vector<std::uint32_t> words = abilities_.is_portability_subset
+                                                 ? std::vector(source.words.begin(), source.words.end())
+                                                 : without_contraction(source.words);
     VkShaderModuleCreateInfo info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
     info.codeSize = words.size() * sizeof(std::uint32_t);
     info.pCode = words.data();

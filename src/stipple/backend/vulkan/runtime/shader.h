@@ -16,10 +16,10 @@ struct Shader {
 std::span<const Shader> all_shaders();             // sorted by name
 const Shader& find_shader(std::string_view name);  // throws std::out_of_range
 
-// The shader as it is given to the driver: every arithmetic instruction is decorated with NoContraction, so
-// that all kernels round in the same way. Kernels that repeat a computation of another one depend on it: emit
-// repeats project's search for tiles, blend_backward repeats blend, and project_backward_optimize combines
-// two stages.
+// The shader as drivers for real Vulkan devices get it: every arithmetic instruction is decorated with
+// NoContraction, so that all kernels round in the same way. Kernels that repeat a computation of another one
+// depend on it: emit repeats project's search for tiles, blend_backward repeats blend, and
+// project_backward_optimize combines two stages.
 std::vector<std::uint32_t> without_contraction(std::span<const std::uint32_t> words);
 
 std::uint32_t binding_count(std::span<const std::uint32_t> words);  // the largest binding, plus 1

@@ -3,7 +3,7 @@
 // of the tile's quadrants of 8 x 8 pixels: 64 k + t is the number of thread t's pixel in quadrant k.
 //
 // Splats are staged in shared memory, with a bit for every quadrant that they may reach. All threads then skip the same
-// quadrants together, whatever the size of a subgroup.
+// quadrants together, whatever the size of a subgroup, and also those in which every pixel is finished.
 //
 // Both stages evaluate the exponent and the exponential with the same operations, so that they see exactly the same
 // contributions.
@@ -42,15 +42,9 @@ StagedSplat stage_splat(uint gaussian, bool is_given, float log2_alpha_max, vec2
   return s;
 }
 
-// The exponents of a splat at a thread's four pixels; `first_px` is the centre of the pixel in the first quadrant.
-vec4 exponents(StagedSplat s, vec2 first_px) {
-  vec2 dx = vec2(first_px.x - s.shape.x, first_px.x + 8.0 - s.shape.x);
-  vec2 dy = vec2(first_px.y - s.shape.y, first_px.y + 8.0 - s.shape.y);
-  vec2 in_x = s.limits.y + s.shape.z * dx * dx;
-  vec2 in_y = s.limits.x * dy * dy;
-  vec2 slope = s.shape.w * dx;
-  return vec4(in_x.x + (slope.x * dy.x + in_y.x), in_x.y + (slope.y * dy.x + in_y.x),
-              in_x.x + (slope.x * dy.y + in_y.y), in_x.y + (slope.y * dy.y + in_y.y));
+float exponent_at(StagedSplat s, vec2 pixel) {
+  vec2 d = pixel - s.shape.xy;
+  return fma(d.x, fma(s.shape.z, d.x, s.shape.w * d.y), fma(s.limits.x * d.y, d.y, s.limits.y));
 }
 
 // The transmittance behind a splat with this exponent, or 0 if the splat finishes the pixel; `weight` is that of the
@@ -67,7 +61,7 @@ float pass_splat(float front, float exponent, float max_exponent, out float alph
 
 struct TilePlace {
   vec2 tile_px;   // corner of the tile
-  vec2 first_px;  // centre of the thread's first pixel
+  vec2 first_px;  // centre of the thread's pixel in the first quadrant
   uint at[4];     // index of each pixel in a plane
   bool is_inside[4];
 };
@@ -89,7 +83,7 @@ TilePlace tile_place(uint tile, uint thread, uint columns, uint first_row, uint 
 shared vec4 staged_shape[kTileThreads];
 shared vec4 staged_limits[kTileThreads];  // with the quadrants as bits
 shared vec4 staged_channels[kTileThreads];
-shared uint tile_is_live;
+shared uint live_quadrants;
 
 void store_staged(uint place, StagedSplat s) {
   staged_shape[place] = s.shape;
@@ -106,12 +100,18 @@ StagedSplat load_staged(uint place) {
   return s;
 }
 
-// Whether any thread of the group still has a pixel to draw. Also waits until all have read the staged splats.
-bool any_is_live(bool is_live) {
+vec2 quadrant_px(TilePlace place, uint k) { return place.first_px + 8.0 * vec2(float(k & 1u), float(k >> 1u)); }
+
+// A bit for every quadrant in which any thread's pixel is not finished yet; `fronts` has the transmittances in front of
+// the next splat. Also waits until all threads have read the staged splats.
+uint find_live_quadrants(vec4 fronts) {
+  uint mine = 0u;
+  [[unroll]] for (uint k = 0u; k < 4u; ++k)
+    if (fronts[k] > 0.0) mine |= 1u << k;
   barrier();
-  if (gl_LocalInvocationIndex == 0u) tile_is_live = 0u;
+  if (gl_LocalInvocationIndex == 0u) live_quadrants = 0u;
   barrier();
-  if (is_live) tile_is_live = 1u;
+  if ((mine & ~live_quadrants) != 0u) atomicOr(live_quadrants, mine);
   barrier();
-  return tile_is_live != 0u;
+  return live_quadrants;
 }
