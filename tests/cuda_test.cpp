@@ -104,8 +104,8 @@ TEST_F(CudaTest, StagesStayWithinBorrowedMemory) {
 }
 
 TEST_F(CudaTest, RejectsMissingDevice) {
-  const std::string message = error_of([] { make_backend("cuda", {.device = 99}); });
-  EXPECT_NE(message.find("there is no CUDA device 99"), std::string::npos) << message;
+  const std::string message = error_of([] { make_backend("cuda", {.device = "99"}); });
+  EXPECT_NE(message.find("there is no cuda device 99"), std::string::npos) << message;
   EXPECT_FALSE(list_devices("cuda").empty());
 }
 

@@ -11,7 +11,7 @@ namespace stipple {
 
 struct BackendChoice {
   std::string backend = "best";
-  int device = 0;
+  std::string device = "0";
 
   std::unique_ptr<Backend> make() const { return make_backend(backend, {.device = device}); }
 };

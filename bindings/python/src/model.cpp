@@ -126,10 +126,11 @@ void bind_model(py::module_& module) {
       [] {
         std::vector<std::tuple<std::string, std::string, std::string>> found;  // name, description, problem
         for (const std::string& name : backend_names()) {
-          const std::vector<std::string> devices = list_devices(name);
+          const std::vector<DeviceInfo> devices = list_devices(name);
           if (devices.empty()) found.emplace_back(name, "", why_unusable(name));
           for (std::size_t i = 0; i < devices.size(); ++i)
-            found.emplace_back(i == 0 ? name : fmt::format("{}:{}", name, i), devices[i], "");
+            found.emplace_back(i == 0 ? name : fmt::format("{}:{}", name, i), devices[i].description,
+                               devices[i].problem);
         }
         return found;
       },

@@ -90,6 +90,16 @@ def test_options_are_those_of_the_command(scene):
     assert stipple.Trainer(scene.path, max_resolution=24, steps=3).scene.views[0].camera.width == 24
 
 
+def test_a_device_is_a_number_or_a_part_of_its_name(scene):
+    for device in (0, "0", "cpu"):
+        assert stipple.Trainer(scene, steps=3, backend="cpu", device=device).backend == "cpu"
+    assert stipple.Trainer(scene, steps=3, device="CPU").backend == "cpu"  # "best" looks for it
+    with pytest.raises(stipple.Error, match="^there is no cpu device 1; available are 0: CPU$"):
+        stipple.Trainer(scene, steps=3, backend="cpu", device=1)
+    with pytest.raises(stipple.Error, match="^there is no cpu device with 'abacus' in its name"):
+        stipple.render(small_model(), scene.views[0].camera, backend="cpu:abacus")
+
+
 def test_training_learns_and_a_checkpoint_continues_with_the_same_bits(scene, tmp_path):
     losses = []
     options = dict(steps=200, eval=True, backend="cpu", background=(0, 0, 0))

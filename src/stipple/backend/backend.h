@@ -91,14 +91,15 @@ void forward(Backend& backend, const DeviceGaussians& gaussians, const Precomput
 DeviceGaussians gather(Backend& backend, const DeviceGaussians& from, const DeviceArray<std::uint32_t>& rows);
 
 struct BackendOptions {
-  int device = 0;              // index into list_devices()
+  std::string device = "0";    // a number, counted from 0, or a part of a name in list_devices()
   bool deterministic = false;  // the same bits in every run, even if slower; the CPU always does this
   std::size_t max_bytes = 0;   // limit on the device memory used; 0 means all that is free
 };
 
-// Makes the "cuda" or the "cpu" backend, or for "best" the first of these that works on this machine.
-// "cuda:1" selects device 1 and overrides BackendOptions::device. Throws Error if there is no such backend or
-// it cannot be used here.
+// Makes the "cuda", "vulkan" or "cpu" backend. "vulkan:1" and "vulkan:radeon" select a device and override
+// BackendOptions::device. "best" is the first of these backends that has a device of its own here, which a
+// Vulkan driver that computes on the CPU is not; with the name of a device, it is the first backend that has
+// such a device, of any kind. Throws Error if there is no such backend or device, or it cannot be used here.
 std::unique_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options = {});
 
 // The names of the backends in this build, fastest first.
@@ -107,7 +108,14 @@ std::vector<std::string> backend_names();
 // Explains in a sentence why a backend cannot be used on this machine; empty if it can.
 std::string why_unusable(std::string_view name);
 
-// One human-readable line for each device that a backend can use here.
-std::vector<std::string> list_devices(std::string_view name);
+struct DeviceInfo {
+  std::string name;          // what the driver calls it
+  std::string description;   // human-readable: the name, what it has, and what it lacks
+  std::string problem;       // why it cannot be used; empty if it can
+  bool is_software = false;  // it stands for a GPU, but computes on the CPU
+};
+
+// The devices of a backend on this machine, also those that cannot be used. They are numbered in this order.
+std::vector<DeviceInfo> list_devices(std::string_view name);
 
 }  // namespace stipple

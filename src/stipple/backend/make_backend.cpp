@@ -7,6 +7,7 @@
 
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cpu/cpu_backend.h"
+#include "stipple/backend/find_device.h"
 #ifdef STIPPLE_CUDA
 #include "stipple/backend/cuda/make_cuda_backend.h"
 #endif
@@ -14,7 +15,6 @@
 #include "stipple/backend/vulkan/make_vulkan_backend.h"
 #endif
 #include "stipple/core/error.h"
-#include "stipple/io/text.h"
 
 namespace stipple {
 
@@ -24,28 +24,30 @@ struct Entry {
   const char* name;
   std::unique_ptr<Backend> (*make)(const BackendOptions&);
   std::string (*why_unusable)();
-  std::string (*why_not_best)();  // the same, also if it works but would be slower than the next
-  std::vector<std::string> (*list_devices)();
+  std::vector<DeviceInfo> (*list_devices)();
 };
 
+constexpr const char* kCpuName = "CPU";
+
 std::unique_ptr<Backend> make_cpu(const BackendOptions& options) {
-  if (options.device != 0)
-    throw Error(fmt::format("the cpu backend has no device {}; use device 0", options.device));
+  find_device("cpu", std::vector<std::string>{kCpuName}, options.device);  // throws unless it means this one
   return cpu::make_cpu_backend();
 }
 
 std::string usable() { return ""; }
 
+std::vector<DeviceInfo> list_cpu() {
+  return {{.name = kCpuName, .description = cpu::make_cpu_backend()->description(), .problem = ""}};
+}
+
 constexpr Entry kBackends[] = {  // fastest first
 #ifdef STIPPLE_CUDA
-    {"cuda", cuda::make_cuda_backend, cuda::why_cuda_is_unusable, cuda::why_cuda_is_unusable,
-     cuda::list_cuda_devices},
+    {"cuda", cuda::make_cuda_backend, cuda::why_cuda_is_unusable, cuda::list_cuda_devices},
 #endif
 #ifdef STIPPLE_VULKAN
-    {"vulkan", vulkan::make_vulkan_backend, vulkan::why_vulkan_is_unusable, vulkan::why_vulkan_is_not_best,
-     vulkan::list_vulkan_devices},
+    {"vulkan", vulkan::make_vulkan_backend, vulkan::why_vulkan_is_unusable, vulkan::list_vulkan_devices},
 #endif
-    {"cpu", make_cpu, usable, usable, [] { return std::vector{cpu::make_cpu_backend()->description()}; }}};
+    {"cpu", make_cpu, usable, list_cpu}};
 
 const Entry& find(std::string_view name) {
   for (const Entry& entry : kBackends)
@@ -54,9 +56,23 @@ const Entry& find(std::string_view name) {
                           fmt::join(backend_names(), ", ")));
 }
 
+// The first backend with a device of that name, even one that "best" would not select on its own.
+const Entry& find_by_device(const std::string& device) {
+  std::vector<std::string> lists;
+  for (const Entry& entry : kBackends) {
+    std::vector<std::string> names;
+    for (const DeviceInfo& info : entry.list_devices()) names.push_back(info.name);
+    if (std::ranges::any_of(names, [&](const auto& name) { return has_in_name(name, device); })) return entry;
+    if (!names.empty()) lists.push_back(fmt::format("{} {}", entry.name, numbered_names(names)));
+  }
+  throw Error(fmt::format("there is no device with '{}' in its name; available are {}", device,
+                          fmt::join(lists, ", ")));
+}
+
 const Entry& best() {
+  const auto is_real = [](const DeviceInfo& info) { return info.problem.empty() && !info.is_software; };
   for (const Entry& entry : kBackends)
-    if (entry.why_not_best().empty()) return entry;
+    if (std::ranges::any_of(entry.list_devices(), is_real)) return entry;
   throw Error("no backend works on this machine");
 }
 
@@ -70,18 +86,16 @@ std::vector<std::string> backend_names() {
 
 std::string why_unusable(std::string_view name) { return find(name).why_unusable(); }
 
-std::vector<std::string> list_devices(std::string_view name) {
-  const Entry& entry = find(name);
-  return entry.why_unusable().empty() ? entry.list_devices() : std::vector<std::string>();
-}
+std::vector<DeviceInfo> list_devices(std::string_view name) { return find(name).list_devices(); }
 
 std::unique_ptr<Backend> make_backend(std::string_view name_and_device, const BackendOptions& given) {
   const std::size_t colon = std::min(name_and_device.find(':'), name_and_device.size());
   const std::string_view name = name_and_device.substr(0, colon);
   BackendOptions options = given;
-  if (colon < name_and_device.size() && !parse_whole(name_and_device.substr(colon + 1), options.device))
-    throw Error(fmt::format("'{}' is not a backend; write cuda:0, cuda:1 and so on", name_and_device));
-  const Entry& entry = name == "best" ? best() : find(name);
+  if (colon < name_and_device.size()) options.device = name_and_device.substr(colon + 1);
+  const Entry& entry = name != "best"                   ? find(name)
+                       : is_device_name(options.device) ? find_by_device(options.device)
+                                                        : best();
   if (const std::string why = entry.why_unusable(); !why.empty())
     throw Error(fmt::format("the {} backend cannot be used: {}; use cpu or best", entry.name, why));
   return entry.make(options);

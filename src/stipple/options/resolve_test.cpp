@@ -128,6 +128,14 @@ TEST(Resolve, TextsOfTheOptionsResolveToTheSameOptions) {
   EXPECT_TRUE(again.train.hold_out);
 }
 
+TEST(Resolve, ADeviceIsANumberOrAName) {
+  EXPECT_EQ(resolve({}).device, "0");
+  EXPECT_EQ(given({{"device", "1"}}).device, "1");
+  GivenOptions continued;
+  continued.earlier = to_texts(given({{"device", "radeon"}}));
+  EXPECT_EQ(resolve(continued).device, "radeon");
+}
+
 TEST(Resolve, ErrorsNameTheOptionAndTheProblem) {
   EXPECT_EQ(error_of({{{"steps", "0"}}, {}, {}}), "steps must be at least 1");
   EXPECT_EQ(error_of({{{"steps", "many"}}, {}, {}}),

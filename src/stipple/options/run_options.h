@@ -14,7 +14,7 @@ struct RunOptions {
   SceneOptions scene;
   TrainOptions train;
   std::string backend = "best";
-  int device = 0;
+  std::string device = "0";
   int checkpoint_every = 1'000;    // steps; 0 saves only at the end
   double checkpoint_seconds = 60;  // minimum time between two checkpoints
   int eval_every = 0;              // steps between scores of the test views; 0 means the customary steps
@@ -24,6 +24,15 @@ struct RunOptions {
   double max_vram_gib = 0;         // GPU memory; 0 means all that is free
   bool deterministic = false;
 };
+
+// The help of these options, which the commands that render have, too.
+inline constexpr const char* kBackendHelp =
+    "cuda, vulkan, cpu, or best: the fastest that works on this machine, but no Vulkan driver that computes "
+    "on "
+    "the CPU";
+inline constexpr const char* kDeviceHelp =
+    "number of the backend's device, or a part of its name, as \"stipple devices\" lists them; with best, a "
+    "name also selects the backend";
 
 // Throws OptionError for the first option whose value is out of range.
 void check(const RunOptions& options);
@@ -63,8 +72,8 @@ void for_each_run_option(Options& o, F f) {
     "they "
     "get worse, and train on them at the end; off: train on all views throughout");
   f("batch", "Run", t.batch, "views per step; learning rates are multiplied by sqrt(batch)");
-  f("backend", "Run", o.backend, "cuda, cpu, or best: the fastest that works on this machine");
-  f("device", "Run", o.device, "index of the GPU, as listed by \"stipple devices\"");
+  f("backend", "Run", o.backend, kBackendHelp);
+  f("device", "Run", o.device, kDeviceHelp);
   f("checkpoint_every", "Run", o.checkpoint_every, "steps between checkpoints; 0 saves only at the end");
   f("checkpoint_seconds", "Run", o.checkpoint_seconds, "minimum time between checkpoints, in seconds");
   f("time_limit", "Run", o.time_limit_s, "stop and save after this many seconds; 0 means no limit");

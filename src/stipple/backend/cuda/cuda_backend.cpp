@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "stipple/backend/cuda/make_cuda_backend.h"
+#include "stipple/backend/find_device.h"
 
 namespace stipple::cuda {
 
@@ -19,9 +20,6 @@ int device_count() {
 }
 
 std::size_t usable_bytes(int device, std::size_t max_bytes) {
-  if (device < 0 || device >= device_count())
-    throw Error(fmt::format("there is no CUDA device {}; devices are numbered from 0 to {}", device,
-                            device_count() - 1));
   const DeviceGuard guard(device);
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "query the free memory");
@@ -33,9 +31,24 @@ std::size_t usable_bytes(int device, std::size_t max_bytes) {
   return max_bytes > 0 ? max_bytes : usable;
 }
 
-std::string describe(int index) {
+cudaDeviceProp properties_of(int index) {
   cudaDeviceProp device{};
   check(cudaGetDeviceProperties(&device, index), "query the device properties");
+  return device;
+}
+
+int index_of(const std::string& wanted) {
+  std::vector<std::string> names;
+  for (int i = 0; i < device_count(); ++i) names.push_back(properties_of(i).name);
+  return static_cast<int>(find_device("cuda", names, wanted));
+}
+
+std::shared_ptr<CudaContext> make_context(const BackendOptions& options) {
+  const int device = index_of(options.device);
+  return std::make_shared<CudaContext>(device, usable_bytes(device, options.max_bytes));
+}
+
+std::string describe(const cudaDeviceProp& device) {
   return fmt::format("{}, {} multiprocessors, {:.1f} GiB, compute capability {}.{}", device.name,
                      device.multiProcessorCount, static_cast<double>(device.totalGlobalMem) / kGiB,
                      device.major, device.minor);
@@ -44,9 +57,7 @@ std::string describe(int index) {
 }  // namespace
 
 CudaBackend::CudaBackend(const BackendOptions& options)
-    : context_(
-          std::make_shared<CudaContext>(options.device, usable_bytes(options.device, options.max_bytes))),
-      deterministic_(options.deterministic) {}
+    : context_(make_context(options)), deterministic_(options.deterministic) {}
 
 std::unique_ptr<Memory> CudaBackend::allocate(std::size_t bytes) {
   return std::make_unique<CudaMemory>(context_, bytes);
@@ -86,12 +97,16 @@ void CudaBackend::copy(const Memory& from, Memory& to, std::size_t bytes) {
         "copy");
 }
 
-std::string CudaBackend::description() const { return describe(context_->device()); }
+std::string CudaBackend::description() const { return describe(properties_of(context_->device())); }
 
-std::vector<std::string> list_cuda_devices() {
-  std::vector<std::string> lines;
-  for (int i = 0; i < device_count(); ++i) lines.push_back(describe(i));
-  return lines;
+std::vector<DeviceInfo> list_cuda_devices() {
+  std::vector<DeviceInfo> all;
+  if (!why_cuda_is_unusable().empty()) return all;
+  for (int i = 0; i < device_count(); ++i) {
+    const cudaDeviceProp device = properties_of(i);
+    all.push_back({.name = device.name, .description = describe(device), .problem = ""});
+  }
+  return all;
 }
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions& options) {

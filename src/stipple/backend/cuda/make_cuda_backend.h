@@ -9,7 +9,7 @@
 namespace stipple::cuda {
 
 std::unique_ptr<Backend> make_cuda_backend(const BackendOptions& options);
-std::string why_cuda_is_unusable();            // a sentence; empty when it is usable
-std::vector<std::string> list_cuda_devices();  // one line each
+std::string why_cuda_is_unusable();  // a sentence; empty when it is usable
+std::vector<DeviceInfo> list_cuda_devices();
 
 }  // namespace stipple::cuda

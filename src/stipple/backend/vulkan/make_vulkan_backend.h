@@ -9,8 +9,7 @@
 namespace stipple::vulkan {
 
 std::unique_ptr<Backend> make_vulkan_backend(const BackendOptions& options);
-std::string why_vulkan_is_unusable();            // a sentence; empty when it is usable
-std::string why_vulkan_is_not_best();            // the same, also if there is no real GPU
-std::vector<std::string> list_vulkan_devices();  // one line each
+std::string why_vulkan_is_unusable();           // a sentence; empty when it is usable
+std::vector<DeviceInfo> list_vulkan_devices();  // real GPUs first
 
 }  // namespace stipple::vulkan

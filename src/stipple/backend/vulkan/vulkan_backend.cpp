@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "stipple/backend/find_device.h"
 #include "stipple/backend/render_settings.h"
 #include "stipple/backend/vulkan/make_vulkan_backend.h"
 
@@ -17,12 +18,11 @@ namespace {
 constexpr double kGiB = 1 << 30;
 constexpr double kUsableShare = 0.9;  // of the memory; other programs need some
 
-const Adapter& adapter_at(int index) {
+const Adapter& find_adapter(const std::string& wanted) {
   const std::vector<Adapter>& all = Instance::get().adapters();
-  if (index < 0 || static_cast<std::size_t>(index) >= all.size())
-    throw Error(fmt::format("there is no Vulkan device {}; devices are numbered from 0 to {}", index,
-                            all.size() - 1));
-  const Adapter& adapter = all[static_cast<std::size_t>(index)];
+  std::vector<std::string> names;
+  for (const Adapter& adapter : all) names.push_back(adapter.name);
+  const Adapter& adapter = all[find_device("vulkan", names, wanted)];
   if (!adapter.why_unusable.empty())
     throw Error(fmt::format("{} cannot be used: {}", adapter.name, adapter.why_unusable));
   return adapter;
@@ -65,7 +65,7 @@ const VulkanMemory& vulkan(const Memory& memory) { return static_cast<const Vulk
 
 VulkanBackend::VulkanBackend(const BackendOptions& options, const Overrides& overrides)
     : deterministic_(options.deterministic) {
-  const Adapter& adapter = adapter_at(options.device);
+  const Adapter& adapter = find_adapter(options.device);
   context_ = std::make_shared<Context>(adapter, reduced(adapter.abilities, overrides),
                                        usable_bytes(adapter, options.max_bytes));
   description_ = adapter.description();
@@ -136,21 +136,22 @@ std::unique_ptr<Backend> make_vulkan_backend(const BackendOptions& options) {
 
 std::string why_vulkan_is_unusable() try {
   const std::vector<Adapter>& all = Instance::get().adapters();
-  if (all.empty()) return "no Vulkan device";
+  if (all.empty()) return "no Vulkan driver has found a device";
   return all[0].why_unusable.empty() ? "" : fmt::format("{}: {}", all[0].name, all[0].why_unusable);
 } catch (const Error& error) {
   return error.what();
 }
 
-std::string why_vulkan_is_not_best() {
-  if (std::string why = why_vulkan_is_unusable(); !why.empty()) return why;
-  return Instance::get().adapters()[0].is_software ? "the only Vulkan device is the CPU" : "";
-}
-
-std::vector<std::string> list_vulkan_devices() {
-  std::vector<std::string> lines;
-  for (const Adapter& adapter : Instance::get().adapters()) lines.push_back(adapter.description());
-  return lines;
+std::vector<DeviceInfo> list_vulkan_devices() try {
+  std::vector<DeviceInfo> all;
+  for (const Adapter& adapter : Instance::get().adapters())
+    all.push_back({.name = adapter.name,
+                   .description = adapter.description(),
+                   .problem = adapter.why_unusable,
+                   .is_software = adapter.is_software});
+  return all;
+} catch (const Error&) {  // why_vulkan_is_unusable() tells the reason
+  return {};
 }
 
 }  // namespace stipple::vulkan

@@ -157,7 +157,7 @@ std::vector<std::string> lacking(const Abilities& a) {
 
 std::string Adapter::description() const {
   std::string text = name;
-  if (is_software) text += ", which is the CPU";
+  if (is_software) text += ", software on the CPU";
   if (!why_unusable.empty()) return text + "; cannot be used: " + why_unusable;
   text += fmt::format(", {:.1f} GiB", static_cast<double>(abilities.heap_bytes) / kGiB);
   if (abilities.subgroup_size > 1) text += fmt::format(", subgroups of {}", abilities.subgroup_size);
@@ -171,7 +171,7 @@ const Instance& Instance::get() {
 
 Instance::Instance() {
   if (volkInitialize() != VK_SUCCESS)
-    throw Error("Vulkan is not installed (the library libvulkan.so.1 was not found)");
+    throw Error("Vulkan is not installed (its loader, libvulkan.so.1, was not found)");
   if (volkGetInstanceVersion() < VK_API_VERSION_1_1)
     throw Error("the installed Vulkan loader is older than 1.1");
   const auto available = list<VkExtensionProperties>(
@@ -205,7 +205,8 @@ Instance::Instance() {
   const VkResult made = vkCreateInstance(&info, nullptr, &handle_);
   if (made == VK_ERROR_LAYER_NOT_PRESENT)
     throw Error("STIPPLE_VULKAN_VALIDATION is 1, but the Khronos validation layer is not installed");
-  check(made, "use Vulkan");
+  if (made == VK_ERROR_INCOMPATIBLE_DRIVER) throw Error("no working Vulkan driver is installed");
+  check(made, "start Vulkan");
   volkLoadInstance(handle_);
   if (validates) {
     VkDebugUtilsMessengerCreateInfoEXT messenger{VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
@@ -220,6 +221,9 @@ Instance::Instance() {
 }
 
 void Instance::find_adapters() {
+  std::uint32_t device_count = 0;
+  // This is how some loaders report that no driver has found a device.
+  if (vkEnumeratePhysicalDevices(handle_, &device_count, nullptr) == VK_ERROR_INITIALIZATION_FAILED) return;
   const auto devices = list<VkPhysicalDevice>("list the GPUs", [&](auto* count, auto* all) {
     return vkEnumeratePhysicalDevices(handle_, count, all);
   });

@@ -14,8 +14,6 @@ const char* problem(VkResult result) {
   switch (result) {
     case VK_ERROR_INITIALIZATION_FAILED:
       return "the driver could not be initialised";
-    case VK_ERROR_INCOMPATIBLE_DRIVER:
-      return "no Vulkan driver is installed";
     case VK_ERROR_FEATURE_NOT_PRESENT:
     case VK_ERROR_EXTENSION_NOT_PRESENT:
       return "the driver lacks a feature that it announced";

@@ -79,7 +79,7 @@ Context::Context(const Adapter& adapter, const Abilities& abilities, std::size_t
   info.pQueueCreateInfos = &queue;
   info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
-  check(vkCreateDevice(adapter.handle, &info, nullptr, &device_), "open the GPU");
+  check(vkCreateDevice(adapter.handle, &info, nullptr, &device_), ("open " + adapter.name).c_str());
   vkGetDeviceQueue(device_, adapter.queue_family, 0, &queue_);
 
   VkPhysicalDeviceMemoryProperties memory{};
