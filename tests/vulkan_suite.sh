@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
-# vulkan_suite.sh TESTS FILTER: runs the tests of the Vulkan backend that match a filter, with the validation layers if they
-# are installed. One process runs them all, because it takes longer to open the device and compile the kernels than to run
-# most tests. Exit status 77 means that there is no Vulkan device.
+# vulkan_suite.sh TESTS FILTER [DRIVER]: runs the tests of the Vulkan backend that match a filter, with the validation layers if
+# they are installed, and with the driver that a file describes instead of those of the system. One process runs them all, because it takes longer to open the device and compile the kernels than to run
+# most tests. Exit status 77 means that there is no Vulkan device, or not this driver.
 set -uo pipefail
-tests=$1 filter=$2
+tests=$1 filter=$2 driver=${3:-}
+if [ -n "$driver" ]; then
+  [ -e "$driver" ] || { echo "skipped: there is no $driver"; exit 77; }
+  export VK_ICD_FILENAMES=$driver VK_DRIVER_FILES=$driver
+fi
 export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}  # otherwise Mesa complains
 layer=$(find /usr/share/vulkan /usr/local/share/vulkan /etc/vulkan -name 'VkLayer_khronos_validation.json' 2>/dev/null)
 if [ -n "$layer" ]; then
