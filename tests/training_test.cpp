@@ -267,7 +267,8 @@ double psnr_after(int steps, Strategy strategy, const std::string& on) {
 }
 
 TEST_P(QualityTest, MatchesTheCpu) {
-  EXPECT_NEAR(psnr_after(400, strategy(), backend_name()), psnr_after(400, strategy(), "cpu"), 0.3);
+  const double ours = psnr_after(300, strategy(), backend_name()), cpu = psnr_after(300, strategy(), "cpu");
+  EXPECT_NEAR(ours, cpu, plain_name(backend_name()) == "cuda" ? 0.3 : 0.1);  // lavapipe: 2e-5
 }
 
 INSTANTIATE_TEST_SUITE_P(Train, QualityTest, testing::ValuesIn(runs_of("vulkan", backends_besides_cpu())),
