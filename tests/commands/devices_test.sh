@@ -144,6 +144,17 @@ if grep -q "^vulkan.*llvmpipe" stdout; then
   check "options.json records the backend that it selected" grep -qx '  "backend": "vulkan",' named/options.json
   run train scene -o named --resume --stop-at 6
   check "--resume uses the same device" [ "$status" = 0 -a -n "$(grep -x '  "backend": "vulkan",' named/options.json)" ]
+  # A device that stops working in the middle of a run.
+  export STIPPLE_VULKAN_LOSE_AFTER=8
+  run train scene -o none $options --backend vulkan
+  check "lost device, nothing saved: the error says so" fails_with "nothing had been saved yet"
+  export STIPPLE_VULKAN_LOSE_AFTER=60
+  run train scene -o lost --max-gaussians 200 --guard off --steps 60 --backend vulkan \
+    --checkpoint-every 1 --checkpoint-seconds 0
+  check "lost device: the error says how to go on" fails_with "scene -o lost --resume continues from step"
+  unset STIPPLE_VULKAN_LOSE_AFTER
+  run train scene -o lost --resume
+  check "lost device: the run can be resumed" status_is 0
 else
   echo "skipped: this machine does not have lavapipe"
 fi
