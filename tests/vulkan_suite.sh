@@ -15,6 +15,7 @@ if [ -n "$layer" ]; then
 else
   echo "the validation layers are not installed (./setup --test installs them): running without"
 fi
+[ "$("$tests" --gtest_filter="$filter" --gtest_list_tests | grep -c '^  ')" -gt 0 ] || { echo "no test matches $filter"; exit 1; }
 log=$("$tests" --gtest_filter="$filter" --gtest_brief=1 2>&1)
 status=$?
 echo "$log"

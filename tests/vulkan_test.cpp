@@ -2,6 +2,7 @@
 // What only Vulkan has: command buffers, split arrays, loss of the device, and kernels in SPIR-V.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 #include "stipple/backend/vulkan/runtime/shader.h"
@@ -88,6 +89,36 @@ TEST_F(vulkan_Backend, BestIsNeverSoftware) {
   EXPECT_NE(make_backend("best")->name(), "vulkan");
 }
 
+// A step that is rejected leaves nothing behind in the pass.
+TEST_F(vulkan_Backend, ARejectedStepDoesNotAffectTheNext) {
+  vulkan::VulkanBackend backend({});
+  Training clean(backend), spoilt(backend);
+  spoilt.step.own_loss = [](Backend& b, const View&, const Frame&, FrameGradient& dL) {
+    std::vector<float> values = dL.color.download(b);
+    values[1000] = std::numeric_limits<float>::infinity();
+    dL.color.upload(b, values);
+  };
+  EXPECT_FALSE(spoilt.run(backend).is_finite);
+  spoilt.step.own_loss = {};
+  EXPECT_TRUE(spoilt.run(backend).is_finite);
+  clean.run(backend);
+  EXPECT_LT(relative_difference(download(backend, spoilt.state.gaussians).mean,
+                                download(backend, clean.state.gaussians).mean),
+            1e-6);
+}
+
+// Sums of many tiles can overflow although each is finite. No view may then change anything.
+TEST_F(vulkan_Backend, AnOverflowingSumIsNotFinite) {
+  vulkan::VulkanBackend backend({});
+  Training training(backend);
+  training.step.own_loss = [](Backend& b, const View&, const Frame& frame, FrameGradient& dL) {
+    dL.color.upload(b, std::vector<float>(frame.color.size(), 1e31f));
+  };
+  const std::vector<Vec2f> before = training.state.statistics.download(backend);
+  EXPECT_FALSE(training.run(backend).is_finite);
+  EXPECT_TRUE(same_bits(before, training.state.statistics.download(backend)));
+}
+
 // Results do not depend on where arrays end: one Gaussian more or less than fills work groups and windows.
 TEST_F(vulkan_Backend, AnyNumberOfGaussiansGivesTheResultOfTheCpu) {
   const View view{looking_down_z(40, 30, 40), {}};
@@ -112,11 +143,19 @@ TEST(VulkanShader, DecoratesEveryArithmeticInstruction) {
     EXPECT_LE(vulkan::binding_count(shader.words), 28u) << shader.name;
     EXPECT_GE(vulkan::binding_count(shader.words), 1u) << shader.name;
   }
-  // Three multiplications, additions and so on need three words of decoration each.
-  const vulkan::Shader& blend = vulkan::find_shader("blend");
-  const std::size_t added = vulkan::without_contraction(blend.words).size() - blend.words.size();
-  EXPECT_GT(added, 100u);
-  EXPECT_EQ(added % 3, 0u);
+  for (const vulkan::Shader& shader : vulkan::all_shaders()) {
+    const std::vector<std::uint32_t> words = vulkan::without_contraction(shader.words);
+    std::set<std::uint32_t> arithmetic, decorated;
+    for (std::size_t at = 5; at < words.size(); at += words[at] >> 16) {
+      const std::uint32_t op = words[at] & 0xffff;
+      // Addition to modulo in floats, and products of vectors and matrices (SPIR-V specification,
+      // section 3.42).
+      if (std::set<std::uint32_t>{127, 129, 131, 133, 136, 140, 141}.contains(op) || (op >= 142 && op <= 148))
+        arithmetic.insert(words[at + 2]);
+      if (op == 71 && words[at + 2] == 42) decorated.insert(words[at + 1]);  // OpDecorate, NoContraction
+    }
+    EXPECT_EQ(arithmetic, decorated) << shader.name;
+  }
   EXPECT_THROW(vulkan::find_shader("no such kernel"), std::out_of_range);
 }
 

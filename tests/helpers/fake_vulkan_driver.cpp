@@ -125,7 +125,7 @@ VKAPI_ATTR void VKAPI_CALL get_properties(VkPhysicalDevice device, VkPhysicalDev
   to->deviceType = kind.type;
   std::strcpy(to->deviceName, kind.name);
   to->limits.maxComputeSharedMemorySize = kind.shared_bytes;
-  to->limits.maxComputeWorkGroupInvocations = kind.group_threads;
+  to->limits.maxComputeWorkGroupInvocations = to->limits.maxComputeWorkGroupSize[0] = kind.group_threads;
   to->limits.maxPerStageDescriptorStorageBuffers = to->limits.maxDescriptorSetStorageBuffers = kind.buffers;
   to->limits.maxStorageBufferRange = 1u << 30;
 }

@@ -187,7 +187,7 @@ void sum_part_of_row(uint row, uint part, StagedSplat s, vec2 tile_px, out float
 
 void pass_on(uint row, uint field, float value) {
   if (field >= kSumFields) return;
-  if (!is_finite(value)) status[kIsBad] = 1u;
+  if (!is_finite(value) || abs(value) > kMaxTileSum) status[kIsBad] = 1u;
   add_to_sums(staged_target[row_splat[row]] * kSumFields + field, value);
 }
 

@@ -8,7 +8,6 @@ namespace stipple::vulkan {
 
 namespace {
 
-constexpr std::size_t kSumFields = 12;              // of shared/splat_sums.glsl
 constexpr std::uint32_t kLeastSubgroupForSums = 8;  // blend_backward.comp exchanges sums among eight threads
 
 }  // namespace

@@ -40,18 +40,19 @@ void VulkanBackend::optimize(TrainState& state, const GradientSum& sum, const Ad
                                       rule.penalty_weight,
                                       options.visible_only,
                                       view_count};
-        for_each_window(gaussians, each * value.kElementBytes, [&](std::size_t first, std::size_t n) {
-          parameters.count = static_cast<std::uint32_t>(n * each * floats);
-          run("optimize")
-              .constants({static_cast<std::uint32_t>(rule.penalty)})
-              .window(value, first * each, n * each)
-              .window(first_moment, first * each, n * each)
-              .window(second_moment, first * each, n * each)
-              .window(gradient, first * each, n * each)
-              .window(sum.view_statistics, first, n)
-              .bind(mine.status)
-              .run(parameters, groups_for(parameters.count, 256));
-        });
+        for_each_window(gaussians, std::max(each * value.kElementBytes, sizeof(Vec2f)),
+                        [&](std::size_t first, std::size_t n) {
+                          parameters.count = static_cast<std::uint32_t>(n * each * floats);
+                          run("optimize")
+                              .constants({static_cast<std::uint32_t>(rule.penalty)})
+                              .window(value, first * each, n * each)
+                              .window(first_moment, first * each, n * each)
+                              .window(second_moment, first * each, n * each)
+                              .window(gradient, first * each, n * each)
+                              .window(sum.view_statistics, first, n)
+                              .bind(mine.status)
+                              .run(parameters, groups_for(parameters.count, 256));
+                        });
       },
       state.gaussians, state.moments.first, state.moments.second, sum.gaussians, rules);
   if (!sum.view_statistics.empty() && !state.statistics.empty())

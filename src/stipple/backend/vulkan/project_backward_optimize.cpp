@@ -8,8 +8,6 @@ namespace stipple::vulkan {
 
 namespace {
 
-constexpr std::size_t kSumFields = 12;  // of shared/splat_sums.glsl
-
 struct FusedParameters {
   ViewParameters view;
   Vec2f half_size;

@@ -45,6 +45,7 @@ constexpr std::size_t kScanBlock = 1024, kSortBlock = 2048;  // items
 // device never waits for one tile with many slots.
 constexpr std::size_t kChunk = 256;  // slots
 constexpr std::size_t kTilePixels = 256;
+constexpr std::size_t kSumFields = 12;  // of shared/splat_sums.glsl
 // Tiles or chunks of one dispatch. Even a slow GPU draws as many in well under a second.
 constexpr std::size_t kMostTiles = 4096;
 

@@ -95,7 +95,9 @@ struct Query {
 
 bool can_pin_subgroup_size(const Query& query) {
   return query.size_control.subgroupSizeControl && query.size_control.computeFullSubgroups &&
-         (query.subgroup_sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
+         (query.subgroup_sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
+         query.properties11.subgroupSize * query.subgroup_sizes.maxComputeWorkgroupSubgroups >=
+             kMinGroupThreads;
 }
 
 // Whether subgroups have the size that the driver reports. One with several sizes may choose a smaller one
@@ -127,6 +129,8 @@ Abilities abilities_of(const Query& query, const VkQueueFamilyProperties& family
   a.is_portability_subset = has_extension(query.extensions, "VK_KHR_portability_subset");
   if (family.timestampValidBits > 0)
     a.timestamp_ns = static_cast<double>(query.properties.limits.timestampPeriod);
+  a.timestamp_mask = family.timestampValidBits >= 64 ? ~std::uint64_t{0}
+                                                     : (std::uint64_t{1} << family.timestampValidBits) - 1;
   return a;
 }
 
@@ -136,9 +140,10 @@ std::string why_unusable(const Query& query) {
   if (l.maxComputeSharedMemorySize < kMinSharedBytes)
     return fmt::format("it has {} bytes of shared memory, and {} are needed", l.maxComputeSharedMemorySize,
                        kMinSharedBytes);
-  if (l.maxComputeWorkGroupInvocations < kMinGroupThreads)
-    return fmt::format("it runs at most {} threads in a work group, and {} are needed",
-                       l.maxComputeWorkGroupInvocations, kMinGroupThreads);
+  if (const std::uint32_t threads = std::min(l.maxComputeWorkGroupInvocations, l.maxComputeWorkGroupSize[0]);
+      threads < kMinGroupThreads)
+    return fmt::format("it runs at most {} threads in a work group, and {} are needed", threads,
+                       kMinGroupThreads);
   if (std::min(l.maxPerStageDescriptorStorageBuffers, l.maxDescriptorSetStorageBuffers) < kMinBindings)
     return fmt::format("a kernel can use at most {} buffers, and {} are needed",
                        std::min(l.maxPerStageDescriptorStorageBuffers, l.maxDescriptorSetStorageBuffers),
@@ -188,8 +193,8 @@ Instance::Instance() {
   VkValidationFeaturesEXT validation{VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT};
   validation.enabledValidationFeatureCount = 1;
   validation.pEnabledValidationFeatures = &synchronisation;
-  const bool validates = wants_validation();
-  if (validates) {
+  validates_ = wants_validation();
+  if (validates_) {
     layers.push_back("VK_LAYER_KHRONOS_validation");
     extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
     info.pNext = &validation;
@@ -208,7 +213,7 @@ Instance::Instance() {
   if (made == VK_ERROR_INCOMPATIBLE_DRIVER) throw Error("no working Vulkan driver is installed");
   check(made, "start Vulkan");
   volkLoadInstance(handle_);
-  if (validates) {
+  if (validates_) {
     VkDebugUtilsMessengerCreateInfoEXT messenger{VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
     messenger.messageSeverity =
         VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;

@@ -8,7 +8,7 @@
 
 namespace stipple::vulkan {
 
-// What the kernels need to know of a device. Everything here may be reduced for tests (Overrides).
+// What the kernels need to know of a device. Tests may reduce some of it (Overrides).
 struct Abilities {
   std::uint32_t subgroup_size = 1;  // 1 if the kernels must do without subgroup operations
   bool pins_subgroup_size = false;  // VK_EXT_subgroup_size_control
@@ -21,6 +21,7 @@ struct Abilities {
   bool has_memory_budget = false;      // VK_EXT_memory_budget
   bool is_portability_subset = false;  // the driver translates to another API, such as Metal
   double timestamp_ns = 0;             // per tick; 0 if the queue has no timestamps
+  std::uint64_t timestamp_mask = 0;    // the bits that count
 };
 
 struct Adapter {
@@ -42,6 +43,7 @@ class Instance {
   static const Instance& get();
 
   VkInstance handle() const { return handle_; }
+  bool validates() const { return validates_; }
   const std::vector<Adapter>& adapters() const { return adapters_; }  // real GPUs first
 
   // With the environment variable STIPPLE_VULKAN_VALIDATION set to 1, the validation layers check every call.
@@ -53,6 +55,7 @@ class Instance {
   void find_adapters();
 
   VkInstance handle_ = VK_NULL_HANDLE;
+  bool validates_ = false;
   std::vector<Adapter> adapters_;
 };
 

@@ -16,6 +16,7 @@ namespace {
 constexpr double kMiB = 1 << 20;
 constexpr VkDeviceSize kBlockBytes = VkDeviceSize{32} << 20;
 constexpr std::size_t kHostChunkBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostCopiedBytes = std::size_t{64} << 20;  // waiting in one batch
 constexpr std::uint32_t kSetsPerPool = 64, kMostBindings = 28;
 
 std::optional<std::uint32_t> find_memory(const VkPhysicalDeviceMemoryProperties& memory, std::uint32_t types,
@@ -49,7 +50,7 @@ VulkanMemory::VulkanMemory(std::shared_ptr<Context> context, std::size_t bytes)
 VulkanMemory::~VulkanMemory() { context_->retire(buffer_); }
 
 Context::Context(const Adapter& adapter, const Abilities& abilities, std::size_t max_bytes)
-    : abilities_(abilities), max_bytes_(max_bytes) {
+    : abilities_(abilities), max_bytes_(max_bytes), queue_family_(adapter.queue_family) {
   std::vector<const char*> extensions;
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
@@ -59,7 +60,6 @@ Context::Context(const Adapter& adapter, const Abilities& abilities, std::size_t
   if (abilities_.float_atomics) {
     extensions.push_back(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME);
     atomics.shaderBufferFloat32AtomicAdd = VK_TRUE;
-    atomics.shaderBufferFloat32Atomics = VK_TRUE;
     atomics.pNext = const_cast<void*>(std::exchange(chain, &atomics));
   }
   if (abilities_.pins_subgroup_size) {
@@ -82,20 +82,34 @@ Context::Context(const Adapter& adapter, const Abilities& abilities, std::size_t
   check(vkCreateDevice(adapter.handle, &info, nullptr, &device_), ("open " + adapter.name).c_str());
   vkGetDeviceQueue(device_, adapter.queue_family, 0, &queue_);
 
+  try {
+    open_memory(adapter);
+  } catch (...) {
+    vkDestroyDevice(device_, nullptr);
+    throw;
+  }
+}
+
+void Context::open_memory(const Adapter& adapter) {
   VkPhysicalDeviceMemoryProperties memory{};
   vkGetPhysicalDeviceMemoryProperties(adapter.handle, &memory);
   const VkBuffer probe = make_handle(device_, 16);
   VkMemoryRequirements needed{};
   vkGetBufferMemoryRequirements(device_, probe, &needed);
   vkDestroyBuffer(device_, probe, nullptr);
-  constexpr VkMemoryPropertyFlags kHost =
-      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  const auto local = find_memory(memory, needed.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
-  auto host = find_memory(memory, needed.memoryTypeBits, kHost | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
-  if (!host) host = find_memory(memory, needed.memoryTypeBits, kHost);
-  if (!local || !host) throw Error("the GPU has no memory that buffers can use");
-  device_pool_ = std::make_unique<MemoryPool>(device_, *local, kBlockBytes, false);
-  host_pool_ = std::make_unique<MemoryPool>(device_, *host, 4 * kHostChunkBytes, true);
+  const auto find = [&](std::initializer_list<VkMemoryPropertyFlags> by_preference) {
+    for (const VkMemoryPropertyFlags wanted : by_preference)
+      if (const auto type = find_memory(memory, needed.memoryTypeBits, wanted)) return *type;
+    throw Error("the GPU has no memory that buffers can use");
+  };
+  constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                                  kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                          VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  const std::uint32_t local = find({kLocal}), parameters = find({kLocal | kHost, kHost}),
+                      copies = find({kHost | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, kHost});
+  device_pool_ = std::make_unique<MemoryPool>(device_, local, kBlockBytes, false);
+  parameter_pool_ = std::make_unique<MemoryPool>(device_, parameters, kHostChunkBytes, true);
+  copy_pool_ = std::make_unique<MemoryPool>(device_, copies, 4 * kHostChunkBytes, true);
   check(make_buffer(256, *device_pool_, nothing_), "allocate memory");
 }
 
@@ -113,7 +127,8 @@ Context::~Context() {
   }
   for (auto& [name, module] : modules_) vkDestroyShaderModule(device_, module, nullptr);
   device_pool_.reset();
-  host_pool_.reset();
+  parameter_pool_.reset();
+  copy_pool_.reset();
   vkDestroyDevice(device_, nullptr);
 }
 
@@ -188,6 +203,7 @@ std::unique_ptr<Context::Batch> Context::make_batch() {
   try {
     VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     pool.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
+    pool.queueFamilyIndex = queue_family_;
     check(vkCreateCommandPool(device_, &pool, nullptr, &batch->pool), "create a command pool");
     VkCommandBufferAllocateInfo commands{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
     commands.commandPool = batch->pool;
@@ -204,7 +220,8 @@ std::unique_ptr<Context::Batch> Context::make_batch() {
 
 void Context::destroy(Batch& batch) noexcept {
   for (const Buffer& buffer : batch.retired) free_now(buffer, *device_pool_);
-  for (const Batch::Chunk& chunk : batch.chunks) free_now(chunk.buffer, *host_pool_);
+  for (const Batch::Chunk& chunk : batch.parameters) free_now(chunk.buffer, *parameter_pool_);
+  for (const Batch::Chunk& chunk : batch.copies) free_now(chunk.buffer, *copy_pool_);
   for (VkDescriptorPool pool : batch.descriptor_pools) vkDestroyDescriptorPool(device_, pool, nullptr);
   vkDestroyFence(device_, batch.fence, nullptr);
   vkDestroyCommandPool(device_, batch.pool, nullptr);
@@ -235,8 +252,8 @@ void Context::submit() {
   if (result == VK_SUCCESS && submit_count_++ == lost_at_) result = VK_ERROR_DEVICE_LOST;
   if (result == VK_SUCCESS) result = vkQueueSubmit(queue_, 1, &info, batch->fence);
   if (result != VK_SUCCESS) {
-    // Nothing that was recorded has run or will run, so what it used can go.
-    is_lost_ = is_lost_ || result == VK_ERROR_DEVICE_LOST;
+    // What was recorded will never run, though later work relies on it: the device is of no further use.
+    is_lost_ = true;
     for (const Buffer& buffer : batch->retired) used_bytes_ -= buffer.bytes;
     destroy(*batch);
     check(result, "start the work on the GPU");
@@ -256,12 +273,14 @@ void Context::recycle_first() {
     free_now(buffer, *device_pool_);
   }
   batch.retired.clear();
-  // Small chunks are kept for the next batch; those of large copies are not.
-  std::erase_if(batch.chunks, [&](const Batch::Chunk& chunk) {
-    if (chunk.bytes > kHostChunkBytes) free_now(chunk.buffer, *host_pool_);
-    return chunk.bytes > kHostChunkBytes;
-  });
-  for (Batch::Chunk& chunk : batch.chunks) chunk.used = 0;
+  // One chunk for small copies is kept for the next batch.
+  while (batch.copies.size() > 1 || (!batch.copies.empty() && batch.copies[0].bytes > kHostChunkBytes)) {
+    free_now(batch.copies.back().buffer, *copy_pool_);
+    batch.copies.pop_back();
+  }
+  for (auto* chunks : {&batch.parameters, &batch.copies})
+    for (Batch::Chunk& chunk : *chunks) chunk.used = 0;
+  batch.copied_bytes = 0;
   for (VkDescriptorPool pool : batch.descriptor_pools) vkResetDescriptorPool(device_, pool, 0);
   batch.pools_used = 0;
   batch.is_empty = true;
@@ -277,11 +296,10 @@ void Context::wait_for_all() {
   Instance::get().check_validation();
 }
 
-Context::HostRange Context::host_range(std::size_t bytes) {
-  Batch& batch = current();
+Context::HostRange Context::range_in(std::vector<Batch::Chunk>& chunks, MemoryPool& pool, std::size_t bytes) {
   const std::size_t alignment = static_cast<std::size_t>(abilities_.binding_alignment);
   const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
-  for (Batch::Chunk& chunk : batch.chunks)
+  for (Batch::Chunk& chunk : chunks)
     if (chunk.bytes - chunk.used >= size) {
       const std::size_t at = chunk.used;
       chunk.used += size;
@@ -289,10 +307,20 @@ Context::HostRange Context::host_range(std::size_t bytes) {
     }
   Batch::Chunk chunk;
   chunk.bytes = std::max(size, kHostChunkBytes);
-  check(make_buffer(chunk.bytes, *host_pool_, chunk.buffer), "allocate memory for a copy");
+  check(make_buffer(chunk.bytes, pool, chunk.buffer), "allocate memory for a copy");
   chunk.used = size;
-  batch.chunks.push_back(chunk);
+  chunks.push_back(chunk);
   return {chunk.buffer.handle, 0, chunk.buffer.range.mapped()};
+}
+
+Context::HostRange Context::parameter_range(std::size_t bytes) {
+  return range_in(current().parameters, *parameter_pool_, bytes);
+}
+
+Context::HostRange Context::copy_range(std::size_t bytes) {
+  if (current().copied_bytes + bytes > kMostCopiedBytes) wait_for_all();  // frees the copies so far
+  current().copied_bytes += bytes;
+  return range_in(current().copies, *copy_pool_, bytes);
 }
 
 VkDescriptorSet Context::descriptor_set(const Kernel& kernel) {
@@ -375,7 +403,13 @@ Kernel Context::make_kernel(const std::string& shader, std::span<const std::uint
   info.stage.module = module;
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = &specialization;
-  if (abilities_.pins_subgroup_size && abilities_.subgroup_size > 1) info.stage.pNext = &size;
+  // Other kernels may have the size that suits their use of registers.
+  if (abilities_.pins_subgroup_size && shader.ends_with("_subgroups")) {
+    info.stage.pNext = &size;
+    constexpr std::uint32_t kLeastGroup = 64;  // threads of the smallest work groups of these kernels
+    if (kLeastGroup % abilities_.subgroup_size == 0)
+      info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   info.layout = kernel.layout;
   check(vkCreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &kernel.pipeline),
         "compile a kernel");
@@ -400,10 +434,15 @@ void Commands::barrier() {
                        1, &all, 0, nullptr, 0, nullptr);
 }
 
+// The parts of a dispatch do not conflict, but the validation layers cannot know that.
+void Commands::barrier_for_validation() {
+  if (Instance::get().validates()) barrier();
+}
+
 const Kernel& Commands::prepare(const std::string& shader, std::span<const std::uint32_t> constants,
                                 std::span<const std::byte> parameters, std::span<const Binding> bindings) {
   const Kernel& kernel = context_.kernel(shader, constants);
-  const Context::HostRange range = context_.host_range(parameters.size());
+  const Context::HostRange range = context_.parameter_range(parameters.size());
   std::copy(parameters.begin(), parameters.end(), range.data);
   std::vector<VkDescriptorBufferInfo> buffers{{range.buffer, range.offset, parameters.size()}};
   for (const Binding& b : bindings) {
@@ -415,7 +454,7 @@ const Kernel& Commands::prepare(const std::string& shader, std::span<const std::
     assert(b.offset + bytes <= b.memory->bytes());
     buffers.push_back({b.memory->buffer(), b.offset, bytes});
   }
-  assert(buffers.size() >= kernel.binding_count);
+  assert(buffers.size() >= kernel.binding_count);  // the compiler may have removed the last ones
   const VkDescriptorSet set = context_.descriptor_set(kernel);
   std::vector<VkWriteDescriptorSet> writes(kernel.binding_count);
   for (std::uint32_t i = 0; i < kernel.binding_count; ++i) {
@@ -441,7 +480,7 @@ void Commands::run_bytes(const std::string& shader, std::span<const std::uint32_
   const Kernel& kernel = prepare(shader, constants, parameters, bindings);
   const VkCommandBuffer commands = context_.current().commands;
   for (std::size_t first = 0; first < groups; first += most_at_once) {
-    if (first > 0) barrier();  // not needed, but validation cannot know that the parts do not conflict
+    if (first > 0) barrier_for_validation();
     const auto push = static_cast<std::uint32_t>(first);
     vkCmdPushConstants(commands, kernel.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
     vkCmdDispatch(commands, static_cast<std::uint32_t>(std::min(groups - first, most_at_once)), 1, 1);
@@ -455,7 +494,7 @@ void Commands::run_indirect_bytes(const std::string& shader, std::span<const std
   const Kernel& kernel = prepare(shader, constants, parameters, bindings);
   const VkCommandBuffer commands = context_.current().commands;
   for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) barrier();
+    if (i > 0) barrier_for_validation();
     const auto push = static_cast<std::uint32_t>(i * most_at_once);
     vkCmdPushConstants(commands, kernel.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
     vkCmdDispatchIndirect(commands, arguments.buffer(), offset + i * sizeof(VkDispatchIndirectCommand));
@@ -463,15 +502,14 @@ void Commands::run_indirect_bytes(const std::string& shader, std::span<const std
 }
 
 void Commands::upload(std::span<const std::byte> from, const VulkanMemory& to, std::size_t offset) {
-  constexpr std::size_t kAtOnce = std::size_t{64} << 20;
+  constexpr std::size_t kAtOnce = kMostCopiedBytes / 2;
   for (std::size_t at = 0; at < from.size(); at += kAtOnce) {
     const std::size_t bytes = std::min(from.size() - at, kAtOnce);
-    const Context::HostRange range = context_.host_range(bytes);
+    const Context::HostRange range = context_.copy_range(bytes);
     std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(at), bytes, range.data);
     barrier();
     const VkBufferCopy region{range.offset, offset + at, bytes};
     vkCmdCopyBuffer(context_.current().commands, range.buffer, to.buffer(), 1, &region);
-    if (bytes > kHostChunkBytes) context_.wait_for_all();  // frees the host's copy
   }
 }
 
@@ -495,10 +533,10 @@ void Commands::write_timestamp(VkQueryPool pool, std::uint32_t index) {
 }
 
 void Commands::download(const VulkanMemory& from, std::size_t offset, std::span<std::byte> to) {
-  constexpr std::size_t kAtOnce = std::size_t{64} << 20;
+  constexpr std::size_t kAtOnce = kMostCopiedBytes / 2;
   for (std::size_t at = 0; at < to.size(); at += kAtOnce) {
     const std::size_t bytes = std::min(to.size() - at, kAtOnce);
-    const Context::HostRange range = context_.host_range(bytes);
+    const Context::HostRange range = context_.copy_range(bytes);
     barrier();
     const VkBufferCopy region{offset + at, range.offset, bytes};
     const VkCommandBuffer commands = context_.current().commands;
@@ -513,7 +551,9 @@ void Commands::download(const VulkanMemory& from, std::size_t offset, std::span<
     while (context_.submitted_.size() > 1) context_.recycle_first();
     const VkFence fence = context_.submitted_.front()->fence;
     const VkResult result = vkWaitForFences(context_.device_, 1, &fence, VK_TRUE, UINT64_MAX);
-    if (result == VK_SUCCESS) std::copy_n(range.data, bytes, to.begin() + static_cast<std::ptrdiff_t>(at));
+    if (result != VK_SUCCESS) context_.is_lost_ = true;
+    check(result, "finish the work on the GPU");
+    std::copy_n(range.data, bytes, to.begin() + static_cast<std::ptrdiff_t>(at));
     context_.wait_for_all();
   }
 }

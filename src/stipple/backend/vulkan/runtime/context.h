@@ -93,7 +93,8 @@ class Context : public std::enable_shared_from_this<Context> {
       Buffer buffer;
       std::size_t bytes = 0, used = 0;
     };
-    std::vector<Chunk> chunks;  // of host memory, for parameters and copies
+    std::vector<Chunk> parameters, copies;  // memory that the host can access
+    std::size_t copied_bytes = 0;
     std::vector<Buffer> retired;
     bool is_empty = true;  // nothing has been recorded
   };
@@ -116,13 +117,19 @@ class Context : public std::enable_shared_from_this<Context> {
     std::size_t offset;
     std::byte* data;
   };
-  HostRange host_range(std::size_t bytes);  // valid until the current batch has completed
+  // Valid until the current batch has completed.
+  HostRange parameter_range(std::size_t bytes);
+  HostRange copy_range(std::size_t bytes);
+  HostRange range_in(std::vector<Batch::Chunk>& chunks, MemoryPool& pool, std::size_t bytes);
+  void open_memory(const Adapter& adapter);
 
   Abilities abilities_;
   std::size_t max_bytes_, used_bytes_ = 0, peak_bytes_ = 0;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
-  std::unique_ptr<MemoryPool> device_pool_, host_pool_;
+  std::uint32_t queue_family_;
+  // Parameters are in the device's memory if the host can write there; copies are where the host reads fast.
+  std::unique_ptr<MemoryPool> device_pool_, parameter_pool_, copy_pool_;
   std::map<std::pair<std::string, std::vector<std::uint32_t>>, Kernel> kernels_;
   std::map<std::string, VkShaderModule> modules_;
   std::vector<Shader> added_shaders_;
@@ -135,8 +142,9 @@ class Context : public std::enable_shared_from_this<Context> {
   mutable std::recursive_mutex mutex_;
 };
 
-// Records commands. Holds the context's lock, so that the commands of one stage are not interleaved with
-// those of another thread. A barrier precedes every command: each sees what all earlier ones have written.
+// Records commands, and holds the context's lock meanwhile. The commands of several threads may be
+// interleaved: they work on different arrays. A barrier precedes every command: each sees what all earlier
+// ones have written.
 class Commands {
  public:
   explicit Commands(Context& context) : context_(context), lock_(context.mutex_) {}
@@ -169,6 +177,7 @@ class Commands {
   // Submits everything recorded so far, waits for it, and copies part of an array to the host.
   void download(const VulkanMemory& from, std::size_t offset, std::span<std::byte> to);
 
+  void start() { context_.submit(); }         // submits everything recorded so far
   void finish() { context_.wait_for_all(); }  // submits everything recorded so far, and waits for it
 
   VkDevice device() const { return context_.device_; }
@@ -186,6 +195,7 @@ class Commands {
   const Kernel& prepare(const std::string& shader, std::span<const std::uint32_t> constants,
                         std::span<const std::byte> parameters, std::span<const Binding> bindings);
   void barrier();
+  void barrier_for_validation();
 
   Context& context_;
   std::lock_guard<std::recursive_mutex> lock_;

@@ -9,12 +9,21 @@ MemoryPool::~MemoryPool() {
   while (!blocks_.empty()) release(blocks_.begin());
 }
 
+// Small ranges share blocks of one size; a larger one has a block of its own, or a kept one that is not much
+// larger.
+bool MemoryPool::may_hold(const Block& block, VkDeviceSize bytes) const {
+  if (bytes < block_bytes_) return is_shared(block);
+  return is_empty(block) && block.bytes >= bytes && block.bytes - bytes <= bytes / 4;
+}
+
 VkResult MemoryPool::allocate(const VkMemoryRequirements& needed, Range& range) {
   for (auto block = blocks_.begin(); block != blocks_.end(); ++block)
-    if (take(block, needed, range)) return VK_SUCCESS;
+    if (may_hold(*block, needed.size) && take(block, needed, range)) return VK_SUCCESS;
   VkResult added = add_block(std::max(needed.size, block_bytes_));
-  // A device that is nearly full may still have room for less than a block.
-  if (added != VK_SUCCESS && needed.size < block_bytes_) added = add_block(needed.size);
+  if (added != VK_SUCCESS) {
+    release_empty(0);
+    added = add_block(std::max(needed.size, block_bytes_));
+  }
   if (added != VK_SUCCESS) return added;
   take(blocks_.begin(), needed, range);
   return VK_SUCCESS;
@@ -45,11 +54,22 @@ void MemoryPool::free(const Range& range) {
     if (const auto before = std::prev(hole); before->first + before->second == hole->first) {
       before->second += hole->second;
       holes.erase(hole);
-      hole = before;
     }
-  // One empty block of the usual size is kept for the next allocation.
-  const bool is_empty = hole->second == range.block->bytes;
-  if (is_empty && (range.block->bytes > block_bytes_ || blocks_.size() > 1)) release(range.block);
+  if (is_empty(*range.block)) release_empty(kMostKeptBytes);
+}
+
+void MemoryPool::release_empty(VkDeviceSize most_kept) {
+  VkDeviceSize kept = 0;
+  for (auto block = blocks_.begin(); block != blocks_.end();) {
+    const auto next = std::next(block);
+    if (is_empty(*block)) {
+      if (kept + block->bytes <= most_kept)
+        kept += block->bytes;
+      else
+        release(block);
+    }
+    block = next;
+  }
 }
 
 VkResult MemoryPool::add_block(VkDeviceSize bytes) {

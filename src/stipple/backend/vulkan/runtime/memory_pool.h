@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory of one type of a device. Drivers limit the number of allocations, so small ones share blocks.
+// Memory of one type of a device. Drivers limit the number of allocations and take long for each, so that
+// small ones share blocks, and blocks that have become empty are kept for a while.
 #include <list>
 #include <map>
 
@@ -36,7 +37,15 @@ class MemoryPool {
   void free(const Range& range);
 
  private:
+  static constexpr VkDeviceSize kMostKeptBytes = VkDeviceSize{128} << 20;  // in empty blocks
+
+  bool is_shared(const Block& block) const { return block.bytes == block_bytes_; }
+  static bool is_empty(const Block& block) {
+    return block.free.size() == 1 && block.free.begin()->second == block.bytes;
+  }
+  bool may_hold(const Block& block, VkDeviceSize bytes) const;
   bool take(std::list<Block>::iterator block, const VkMemoryRequirements& needed, Range& range);
+  void release_empty(VkDeviceSize most_kept);
   VkResult add_block(VkDeviceSize bytes);
   void release(std::list<Block>::iterator block);
 

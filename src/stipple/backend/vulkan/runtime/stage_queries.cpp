@@ -44,7 +44,8 @@ const StageTimes& StageQueries::read() {
   if (result != VK_SUCCESS) return ms_;
   for (std::uint32_t i = 1; i < count_; ++i)
     ms_[static_cast<std::size_t>(stage_[i])] +=
-        static_cast<double>(ticks[i] - ticks[i - 1]) * context_->abilities().timestamp_ns * 1e-6;
+        static_cast<double>((ticks[i] - ticks[i - 1]) & context_->abilities().timestamp_mask) *
+        context_->abilities().timestamp_ns * 1e-6;
   return ms_;
 }
 

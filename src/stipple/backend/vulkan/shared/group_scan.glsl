@@ -5,8 +5,8 @@ shared uvec4 scan_part[64];  // of each subgroup; a subgroup has at least four t
 
 // The sum over the threads before this one, for each component; `total` is that over all.
 uvec4 exclusive_scan(uvec4 value, out uvec4 total) {
-  uvec4 through = subgroupInclusiveAdd(value);
   barrier();  // until the previous call's parts have been read
+  uvec4 through = subgroupInclusiveAdd(value);
   if (gl_SubgroupInvocationID == subgroup_size - 1) scan_part[gl_SubgroupID] = through;
   barrier();
   uvec4 before = uvec4(0);

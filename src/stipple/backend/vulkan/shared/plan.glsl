@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a plan (BinPlan in vulkan_pass.h): how much work bin has, and the arguments of its indirect dispatches.
+// The words of a plan (VulkanPass::plan): how much work bin has, and the arguments of its indirect dispatches.
 const uint kPlanGaussians = 0;
 const uint kPlanPairs = 1;
 const uint kPlanArguments = 2;  // of three words each, see bin_plan.comp

@@ -4,6 +4,8 @@
 const uint kSumFields = 12;
 const uint kSumQ = 4;
 const uint kSumAbsolute = 10;
+// A tile's sum beyond this counts as not finite. The sum of all tiles, and the gradient, are then finite for certain.
+const float kMaxTileSum = 1e30;
 
 SplatMoments moments_of(float sum[kSumFields]) {
   SplatMoments m;
