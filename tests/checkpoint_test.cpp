@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files from which a run cannot be resumed, and names that they may hold.
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
 
 #include "tests/helpers/quick_training.h"
 
@@ -51,6 +55,75 @@ TEST(Checkpoint, RejectsDamagedFilesAndLeavesTheTrainerUnchanged) {
           "the options of that run");
   EXPECT_EQ(error_of([&] { trainer.save(folder / "no/such/folder"); }).empty(), false);
   trainer.restore(folder / "good");
+}
+
+// A checkpoint with other values in its text, and the checksum that belongs to it.
+std::string with_values(const std::string& file, const nlohmann::json& values) {
+  constexpr std::size_t kHead = 20, kTextBytes = 12, kChecksum = 16;
+  std::uint32_t text_bytes = 0;
+  std::memcpy(&text_bytes, &file[kTextBytes], sizeof(text_bytes));
+  nlohmann::json text = nlohmann::json::parse(file.substr(kHead, text_bytes));
+  text.merge_patch(values);
+  const std::string dumped = text.dump(), body = dumped + file.substr(kHead + text_bytes);
+  std::string result = file.substr(0, kHead) + body;
+  text_bytes = static_cast<std::uint32_t>(dumped.size());
+  std::memcpy(&result[kTextBytes], &text_bytes, sizeof(text_bytes));
+  const auto checksum =
+      static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(body.data()), body.size()));
+  std::memcpy(&result[kChecksum], &checksum, sizeof(checksum));
+  return result;
+}
+
+// Whoever writes a checkpoint also writes its checksum: that alone does not make it one of this run.
+TEST(Checkpoint, RejectsNumbersThatNoRunWrites) {
+  TestFolder folder;
+  auto backend = make_backend("cpu");
+  Trainer trainer(*backend, small_scene(), quick(Strategy::kAdc));
+  for (int i = 0; i < 5; ++i) trainer.step();
+  trainer.save(folder / "good");
+  const std::string good = read_file(folder / "good");
+  const Gaussians before = trainer.gaussians();
+  folder.write("same", with_values(good, {{"step", 5}}));
+  trainer.restore(folder / "same");  // the test can write checkpoints
+
+  const std::size_t views = small_scene().views.size();
+  const std::vector<std::uint32_t> beyond(views, static_cast<std::uint32_t>(views)), twice(views, 0),
+      few(views - 1);
+  for (const nlohmann::json& values :
+       std::vector<nlohmann::json>{{{"order", beyond}},
+                                   {{"order", twice}},
+                                   {{"order", few}},
+                                   {{"order", "none"}},
+                                   {{"position", views + 1}},
+                                   {{"position", -1}},
+                                   {{"step", std::numeric_limits<int>::min()}},
+                                   {{"step", -1}},
+                                   {{"step", 1'000'000'000}},
+                                   {{"step", std::int64_t{1} << 40}},
+                                   {{"step", 1.5}},
+                                   {{"step", 1e300}},
+                                   {{"adam_step", 6}},
+                                   {{"skipped", 6}},
+                                   {{"skipped_in_a_row", -3}},
+                                   {{"finished_step", 6}},
+                                   {{"checked_step", std::numeric_limits<int>::max()}},
+                                   {{"polish_from", 6}},
+                                   {{"polish_until", -1}},
+                                   {{"view_counter", -1}},
+                                   {{"sh_degree", 4}},
+                                   {{"sh_degree", -1}},
+                                   {{"gaussians", std::uint64_t{1} << 62}},
+                                   {{"gaussians", -1}},
+                                   {{"best_gaussians", std::uint64_t{1} << 63}},
+                                   {{"filter", 1}},
+                                   {{"guard", {{"best_step", -5}}}},
+                                   {{"guard", {{"worse_in_a_row", std::int64_t{1} << 33}}}},
+                                   {{"guard", {{"best_psnr", "high"}}}}}) {
+    folder.write("bad", with_values(good, values));
+    EXPECT_THROW(trainer.restore(folder / "bad"), DamagedCheckpoint) << values;
+    EXPECT_EQ(trainer.steps_done(), 5);
+    EXPECT_TRUE(same_bits(before, trainer.gaussians()));
+  }
 }
 
 TEST(Checkpoint, NamesOfPhotosNeedNotBeUtf8) {

@@ -18,6 +18,7 @@
 
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "stipple/core/error.h"
@@ -34,6 +35,8 @@ using nlohmann::json;
 static_assert(std::endian::native == std::endian::little, "numbers are written in the byte order of memory");
 constexpr char kMagic[8] = "STIPPLE";
 constexpr std::uint32_t kVersion = 4;
+constexpr std::uint64_t kMostGaussians = std::uint64_t{1} << 32;
+constexpr int kMostShDegree = 3;
 
 struct FileHead {
   char magic[8];
@@ -153,15 +156,42 @@ json to_json(const GuardState& g) {
           {"may_grow", g.may_grow}};
 }
 
-GuardState guard_from_json(const json& from) {
-  return {.best_step = from.at("best_step"),
+// A number in a checkpoint is not what a run can have written. The checksum only says that nothing has
+// changed since.
+struct Implausible {};
+
+std::uint64_t whole_number(const json& value, std::uint64_t most) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most) throw Implausible();
+  return value.get<std::uint64_t>();
+}
+
+int step_number(const json& value, int most) {
+  return static_cast<int>(whole_number(value, static_cast<std::uint64_t>(std::max(most, 0))));
+}
+
+// The views of an epoch: each occurs once.
+std::vector<std::uint32_t> read_order(const json& from, std::size_t view_count) {
+  if (!from.is_array() || from.size() != view_count) throw Implausible();
+  std::vector<std::uint32_t> order;
+  std::vector<bool> is_listed(view_count, false);
+  for (const json& value : from) {
+    const std::uint64_t view = whole_number(value, view_count - 1);
+    if (is_listed[view]) throw Implausible();
+    is_listed[view] = true;
+    order.push_back(static_cast<std::uint32_t>(view));
+  }
+  return order;
+}
+
+GuardState guard_from_json(const json& from, int step) {
+  return {.best_step = step_number(from.at("best_step"), step),
           .best_psnr = from.at("best_psnr"),
-          .best_count = from.at("best_count"),
+          .best_count = whole_number(from.at("best_count"), kMostGaussians),
           .best_training_psnr = from.at("best_training_psnr"),
           .training_psnr = from.at("training_psnr"),
-          .training_steps = from.at("training_steps"),
-          .worse_in_a_row = from.at("worse_in_a_row"),
-          .collapses = from.at("collapses"),
+          .training_steps = step_number(from.at("training_steps"), step),
+          .worse_in_a_row = step_number(from.at("worse_in_a_row"), step),
+          .collapses = step_number(from.at("collapses"), step),
           .may_grow = from.at("may_grow")};
 }
 
@@ -257,35 +287,39 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
       throw Error(
           fmt::format("{}: the checkpoint is from {}; resume it with the scene and the options of that run",
                       path.string(), other));
-    state = {text.at("step"),
-             text.at("adam_step"),
-             text.at("skipped"),
-             text.at("skipped_in_a_row"),
-             text.at("finished_step"),
-             text.at("checked_step"),
-             text.at("polish_from"),
-             text.at("polish_until"),
-             text.at("has_all_views"),
-             text.at("view_counter"),
-             text.at("density_counter"),
-             text.at("background_counter"),
-             text.at("order").get<std::vector<std::uint32_t>>(),
-             text.at("position")};
+    const auto steps_up_to = [&](const char* key, int most) { return step_number(text.at(key), most); };
+    const auto counter = [&](const char* key) {
+      return whole_number(text.at(key), std::numeric_limits<std::uint64_t>::max());
+    };
+    state.step = steps_up_to("step", options_.steps);
+    state.adam_step = steps_up_to("adam_step", state.step);
+    state.skipped = steps_up_to("skipped", state.step);
+    state.skipped_in_a_row = steps_up_to("skipped_in_a_row", state.skipped);
+    state.finished_step = steps_up_to("finished_step", state.step);
+    state.checked_step = steps_up_to("checked_step", state.step);
+    state.polish_from = steps_up_to("polish_from", state.step);
+    state.polish_until = steps_up_to("polish_until", options_.steps);
+    state.has_all_views = text.at("has_all_views");
+    state.view_counter = counter("view_counter");
+    state.density_counter = counter("density_counter");
+    state.background_counter = counter("background_counter");
+    state.order =
+        read_order(text.at("order"), all_views_.size() - (state.has_all_views ? 0 : watched_.size()));
+    state.position = static_cast<std::uint32_t>(whole_number(text.at("position"), state.order.size()));
     is_unfinished = text.value("is_unfinished", false);  // absent from older checkpoints
-    count = text.at("gaussians");
-    sh_degree = text.at("sh_degree");
-    guard = guard_from_json(text.at("guard"));
-    best_count = text.at("best_gaussians");
-    best_sh_degree = text.at("best_sh_degree");
-    filter_count = text.at("filter");
-    best_filter_count = text.at("best_filter");
+    count = whole_number(text.at("gaussians"), kMostGaussians);
+    sh_degree = step_number(text.at("sh_degree"), kMostShDegree);
+    guard = guard_from_json(text.at("guard"), state.step);
+    best_count = whole_number(text.at("best_gaussians"), kMostGaussians);
+    best_sh_degree = step_number(text.at("best_sh_degree"), kMostShDegree);
+    filter_count = whole_number(text.at("filter"), count);
+    best_filter_count = whole_number(text.at("best_filter"), best_count);
   } catch (const json::exception&) {
     in.fail("the checkpoint is damaged and cannot be used");
+  } catch (const Implausible&) {
+    in.fail("the checkpoint holds numbers that no run writes and cannot be used");
   }
-  const std::size_t view_count = all_views_.size() - (state.has_all_views ? 0 : watched_.size());
-  const auto is_degree = [](int degree) { return degree >= 0 && degree <= 3; };
-  if (!is_degree(sh_degree) || !is_degree(best_sh_degree) || state.order.size() != view_count ||
-      state.position > state.order.size() || (filter_count != 0 && filter_count != count) ||
+  if ((filter_count != 0 && filter_count != count) ||
       (best_filter_count != 0 && best_filter_count != best_count))
     in.fail("the checkpoint is damaged and cannot be used");
   std::vector<Gaussians> parts;
