@@ -6,6 +6,7 @@
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/terminal/message.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "stipple/core/error.h"
 #include "stipple/core/nearest_name.h"
 
@@ -73,6 +74,7 @@ int misused(const CLI::App& app, const std::string& problem) {
 }
 
 int run(int argc, char** argv) {
+  open_standard_files();
   CLI::App app("3D Gaussian splatting: turn photographs into a 3D scene that can be rendered from anywhere",
                "stipple");
   app.set_help_flag("-h,--help", "print this help and exit");  // inherited by the commands

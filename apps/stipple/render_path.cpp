@@ -14,6 +14,7 @@
 #include "apps/stipple/run/run_folder.h"
 #include "apps/stipple/terminal/interrupt.h"
 #include "apps/stipple/terminal/progress.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "stipple/backend/render.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image/image_file.h"
@@ -125,8 +126,9 @@ void render_folder(const std::vector<PathFrame>& frames, const fs::path& folder,
   if (a.path == "cameras") return;
   const fs::path video = folder / "video.mp4", ffmpeg = find_ffmpeg();
   if (ffmpeg.empty()) {
-    fmt::print(stderr, "no video was made, because ffmpeg is not installed ({}); once it is, run: {}\n",
-               kHowToInstallFfmpeg, video_command(folder, a.frames_per_second, video));
+    write_message(
+        fmt::format("no video was made, because ffmpeg is not installed ({}); once it is, run: {}\n",
+                    kHowToInstallFfmpeg, video_command(folder, a.frames_per_second, video)));
     return;
   }
   encode_video(ffmpeg, folder, a.frames_per_second, video);

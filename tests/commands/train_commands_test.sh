@@ -151,4 +151,15 @@ rm -r gone/checkpoint && mkdir gone/checkpoint
 run train scene -o gone --resume --stop-at 60
 check "a checkpoint that is a folder: fails" status_is 1
 
+# Messages that cannot be delivered are dropped, and never land in other files.
+is_whole() { status_is 0 && [ -s "$1/model.ply" ] && [ "$(grep -c '^{"step"' "$1/log.jsonl")" = "$(wc -l <"$1/log.jsonl")" ]; }
+if [ -e /dev/full ]; then
+  "$stipple" train scene -o full_stderr $options --stop-at 20 >stdout 2>/dev/full; status=$?
+  check "an unwritable standard error loses nothing" is_whole full_stderr
+fi
+"$stipple" train scene -o no_stderr $options --stop-at 20 >stdout 2>&-; status=$?
+check "a closed standard error loses nothing" is_whole no_stderr
+"$stipple" train scene -o no_files $options --stop-at 20 <&- >&- 2>&-; status=$?
+check "no standard files lose nothing" is_whole no_files
+
 finish

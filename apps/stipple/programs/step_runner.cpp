@@ -11,6 +11,7 @@
 #include "apps/stipple/programs/step_output.h"
 #include "apps/stipple/terminal/interrupt.h"
 #include "apps/stipple/terminal/progress.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "stipple/core/error.h"
 
 namespace stipple {
@@ -20,7 +21,7 @@ namespace {
 class StepProgress {
  public:
   explicit StepProgress(const Step& step) : photo_count_(step.photo_count), progress_(step.photo_count) {
-    fmt::print(stderr, "{}\n", step.what);
+    write_message(step.what + std::string("\n"));
   }
 
   void read(const std::string& line) {

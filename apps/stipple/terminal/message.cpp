@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "apps/stipple/options/option_flags.h"
+#include "apps/stipple/terminal/standard_files.h"
 
 namespace stipple {
 
@@ -20,9 +21,9 @@ bool wants_color() {
 
 void print_line(const char* label, fmt::color color, const std::string& message) {
   if (wants_color())
-    fmt::print(stderr, "{} {}\n", fmt::styled(label, fmt::emphasis::bold | fmt::fg(color)), message);
+    write_message(fmt::format("{} {}\n", fmt::styled(label, fmt::emphasis::bold | fmt::fg(color)), message));
   else
-    fmt::print(stderr, "{} {}\n", label, message);
+    write_message(fmt::format("{} {}\n", label, message));
 }
 
 // "--a", "--a and --b", "--a, --b and --c"

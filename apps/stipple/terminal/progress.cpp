@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "apps/stipple/terminal/format.h"
+#include "apps/stipple/terminal/standard_files.h"
 
 namespace stipple {
 
@@ -31,7 +32,7 @@ Progress::Progress(int total, int done_before)
       last_drawn_(start_) {}
 
 Progress::~Progress() {
-  if (line_is_open_) fmt::print(stderr, "\n");
+  if (line_is_open_) write_message("\n");
 }
 
 double Progress::seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -47,7 +48,7 @@ void Progress::update(int done, const std::string& note) {
 
 void Progress::finish(int done, const std::string& note) {
   draw(done, note, format_duration(seconds()));  // the task may have ended early
-  if (line_is_open_) fmt::print(stderr, "\n");
+  if (line_is_open_) write_message("\n");
   line_is_open_ = false;
 }
 
@@ -61,11 +62,10 @@ void Progress::draw(int done, const std::string& note, const std::string& time) 
   last_drawn_ = Clock::now();
   std::string line = fmt::format("{}/{}  {}  {}", done, total_, note, time);
   if (on_terminal_) {
-    fmt::print(stderr, "\r[{}] {}\033[K", bar(done, total_), line);
-    std::fflush(stderr);
+    write_message(fmt::format("\r[{}] {}\033[K", bar(done, total_), line));
     line_is_open_ = true;
   } else {
-    fmt::print(stderr, "{}\n", line);
+    write_message(line + "\n");
   }
 }
 
