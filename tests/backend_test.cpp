@@ -396,6 +396,25 @@ TEST_P(BackendTest, ThreeMillionGaussiansWork) {
   EXPECT_NEAR(static_cast<double>(seen(count - 10000)) / static_cast<double>(seen(0)), 1, 0.2);
 }
 
+// Wider than the tile indices of some backends: it works or is an error, but it is never silently wrong.
+TEST_P(BackendTest, AnImageOfAMillionColumnsWorksOrIsAnError) {
+  const int width = 1'200'000;
+  const View view{looking_down_z(width, 1, 1000), {}};
+  Gaussians g = random_cloud(3, 0, 34);
+  const Vec3f behind(0, 0, -9), in_the_last_sixth(4 * 500'000.0f / 1000, 0, 0);
+  g.mean = {behind, behind, in_the_last_sixth};
+  g.log_scale[2] = {-3, -3, -3};
+  g.logit_opacity = {3, 3, 3};
+  try {
+    Rendering run(GetParam(), g, view);
+    const std::vector<float> transmittance = run.frame.transmittance.download(*run.backend);
+    EXPECT_LT(transmittance[1'100'000], 0.9f);
+    EXPECT_EQ(transmittance[1'100'000 % (65536 * 16)], 1.0f);
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("too large"), std::string::npos) << error.what();
+  }
+}
+
 TEST_P(BackendTest, AVeryWideImageWorks) {
   Gaussians g = random_cloud(2000, 0, 62, {.spread = 1});
   for (Vec3f& m : g.mean) m = {100 * m.x, 0.05f * m.y, m.z};

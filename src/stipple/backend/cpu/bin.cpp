@@ -5,8 +5,11 @@
 // per tile; the counts determine where in each tile's list its entries begin, and it then writes them there.
 // Finally each list is sorted stably by depth, so that ties keep the storage order. The result does not
 // depend on the assignment of work to threads.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <numeric>
 
 #include "stipple/backend/cpu/cpu_backend.h"
@@ -134,6 +137,10 @@ void CpuBackend::bin(const View& view, Pass& pass) {
   out.first_row = band.begin;
   out.row_count = band.end - band.begin;
   std::size_t tile_count = static_cast<std::size_t>(out.column_count) * out.row_count;
+  constexpr int kMostTiles = std::numeric_limits<decltype(Span::end)>::max();
+  if (out.column_count > kMostTiles || out.row_count > kMostTiles)
+    throw Error(fmt::format("an image of {} x {} pixels is too large; the limit is {} in width and height",
+                            view.camera.width_px, view.camera.height_px, kMostTiles * M::tile_size_px));
 
   // The number of chunks depends on the model alone. It is small, since each chunk keeps a count per tile.
   std::size_t chunk_size = std::max<std::size_t>(256, (splats.size() + 63) / 64);
