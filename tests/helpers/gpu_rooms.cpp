@@ -11,7 +11,8 @@
 
 namespace stipple {
 
-RoomPredictor& rooms_of(Backend& backend, Pass& pass) {
+// A build without GPU backends uses neither parameter.
+RoomPredictor& rooms_of([[maybe_unused]] Backend& backend, [[maybe_unused]] Pass& pass) {
 #ifdef STIPPLE_CUDA
   if (auto* cuda = dynamic_cast<cuda::CudaBackend*>(&backend)) return cuda->own(pass).rooms;
 #endif
