@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,8 +22,27 @@ constexpr int kMaxTemporaries = 1000;  // names to try; more leftovers than this
 
 std::filesystem::path temporary_name(const std::filesystem::path& target, int attempt) {
   std::filesystem::path name = target;
-  name += attempt == 0 ? std::string(".part") : fmt::format(".{}.part", attempt);
+  name += attempt == 0 ? std::string(".stipple.part") : fmt::format(".{}.stipple.part", attempt);
   return name;
+}
+
+bool is_same_file(int descriptor, const std::filesystem::path& path) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// Removes a temporary file whose writer was killed: nobody holds its lock any more. Only the holder of the
+// lock may remove it, so that two programs cannot take each other's new file for the old one.
+bool remove_leftover(const std::filesystem::path& temporary) {
+  const int descriptor = ::open(temporary.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  if (descriptor < 0) return errno == ENOENT;
+  const bool is_abandoned =
+      ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && is_same_file(descriptor, temporary);
+  const bool is_removed = is_abandoned && ::unlink(temporary.c_str()) == 0;
+  ::close(descriptor);
+  return is_removed;
 }
 
 }  // namespace
@@ -64,17 +84,27 @@ void OutputFile::check(const std::filesystem::path& path) {
 
 void OutputFile::open_temporary() {
 #ifdef O_TMPFILE
-  const std::filesystem::path folder = target_.parent_path().empty() ? "." : target_.parent_path();
-  descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-  if (descriptor_ >= 0) return;
+  descriptor_ = ::open(folder().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (descriptor_ >= 0) {
+    ::flock(descriptor_, LOCK_EX | LOCK_NB);  // where locks are not supported, leftovers are not removed
+    return;
+  }
 #endif
-  for (int attempt = 0; attempt < kMaxTemporaries; ++attempt) {
+  for (int attempt = 0; attempt < kMaxTemporaries;) {
     temporary_ = temporary_name(target_, attempt);
     // Mode 0666 leaves the permissions to the umask, as for any new file.
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ >= 0) return;
+    if (descriptor_ >= 0) {
+      ::flock(descriptor_, LOCK_EX | LOCK_NB);
+      // Another program may have taken the file for a leftover before it was locked.
+      if (is_same_file(descriptor_, temporary_)) return;
+      ::close(std::exchange(descriptor_, -1));
+      continue;
+    }
     if (errno != EEXIST) break;
+    if (!remove_leftover(temporary_)) ++attempt;
   }
+  temporary_.clear();  // it is not this object's
   const bool no_folder = errno == ENOENT && !path_.parent_path().empty();
   if (no_folder) fail(fmt::format("the folder {} does not exist", path_.parent_path().string()));
   fail_with_errno();
@@ -83,13 +113,14 @@ void OutputFile::open_temporary() {
 // Links the unnamed file to a temporary name in the target's folder, from which it can be renamed.
 void OutputFile::name_temporary() {
   const std::string self = fmt::format("/proc/self/fd/{}", descriptor_);
-  for (int attempt = 0; attempt < kMaxTemporaries; ++attempt) {
+  for (int attempt = 0; attempt < kMaxTemporaries;) {
     const std::filesystem::path name = temporary_name(target_, attempt);
     if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
       temporary_ = name;
       return;
     }
     if (errno != EEXIST) break;
+    if (!remove_leftover(name)) ++attempt;
   }
   fail_with_errno();
 }
@@ -118,10 +149,29 @@ void OutputFile::commit() {
   // still exist then. EINVAL means that the file system does not support synchronisation.
   if (!in_place_ && ::fsync(descriptor_) != 0 && errno != EINVAL) fail_with_errno();
   if (!in_place_ && temporary_.empty()) name_temporary();
-  const int closed = ::close(std::exchange(descriptor_, -1));
-  if (closed != 0) fail_with_errno();
-  if (!in_place_ && ::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with_errno();
+  // The second descriptor holds the lock until the file has been renamed.
+  const int keeper = in_place_ ? -1 : ::dup(descriptor_);
+  const bool is_done = ::close(std::exchange(descriptor_, -1)) == 0 &&
+                       (in_place_ || ::rename(temporary_.c_str(), target_.c_str()) == 0);
+  const int reason = errno;
+  if (keeper >= 0) ::close(keeper);
+  errno = reason;
+  if (!is_done) fail_with_errno();
   temporary_.clear();
+  if (!in_place_) flush_folder();
+}
+
+// The name of a file is part of its folder, which has to reach the disk as well. By now the file is complete
+// and in place, so that a failure, as on file systems that cannot do this, is no reason to report one.
+void OutputFile::flush_folder() const {
+  const int descriptor = ::open(folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+std::filesystem::path OutputFile::folder() const {
+  return target_.parent_path().empty() ? "." : target_.parent_path();
 }
 
 void OutputFile::fail(std::string_view reason) const {

@@ -9,10 +9,12 @@
 namespace stipple {
 
 // Writes a file atomically: it appears complete or not at all. Data go to a temporary file in the target's
-// folder, unnamed if the system supports that, so that even a killed program leaves nothing behind. commit()
-// renames it to the target; until then, and if anything fails, an existing target is unchanged. A target that
-// is not a regular file (/dev/stdout, a pipe) is written directly, since a rename would replace it. Every
-// failure is an Error that names the target and the reason.
+// folder, unnamed if the system supports that, so that a killed program leaves nothing behind. commit() names
+// it <target>.stipple.part and renames that to the target; until then, and if anything fails, an existing
+// target is unchanged. A program that is killed between the two leaves the temporary file, which is locked
+// while it is in use: the next writer of the same target removes it. A target that is not a regular file
+// (/dev/stdout, a pipe) is written directly, since a rename would replace it. Every failure is an Error that
+// names the target and the reason.
 class OutputFile {
  public:
   explicit OutputFile(const std::filesystem::path& path);
@@ -27,13 +29,16 @@ class OutputFile {
   // Throws if the file cannot be written at present, and changes nothing. Call it before a long computation.
   static void check(const std::filesystem::path& path);
 
-  // Flushes all data to disk and gives the file its name. Nothing may be written afterwards.
+  // Flushes all data to disk, gives the file its name, and flushes that, too: after a power cut, the file is
+  // there. Nothing may be written afterwards.
   void commit();
 
  private:
   void follow_links();
   void open_temporary();
   void name_temporary();
+  void flush_folder() const;
+  std::filesystem::path folder() const;
   void open_in_place();
   [[noreturn]] void fail(std::string_view reason) const;
   [[noreturn]] void fail_with_errno() const;

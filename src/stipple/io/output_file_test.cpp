@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/io/output_file.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -76,14 +78,31 @@ TEST(OutputFile, ConcurrentWritersDoNotInterfere) {
   EXPECT_EQ(folder.file_count(), 1u);
 }
 
-TEST(OutputFile, LeavesTemporaryFileOfEarlierCrashAlone) {
+// As a program leaves it that is killed between naming its temporary file and renaming it.
+TEST(OutputFile, RemovesTheTemporaryFilesOfKilledPrograms) {
   TestFolder folder;
-  folder.write("a.txt.part", "left over");
+  folder.write("a.txt.stipple.part", "left over");
+  folder.write("a.txt.part", "of another program");
   OutputFile file(folder / "a.txt");
   file.write("new");
   file.commit();
   EXPECT_EQ(read_file(folder / "a.txt"), "new");
-  EXPECT_EQ(read_file(folder / "a.txt.part"), "left over");
+  EXPECT_EQ(read_file(folder / "a.txt.part"), "of another program");
+  EXPECT_EQ(folder.file_count(), 2u);
+}
+
+TEST(OutputFile, KeepsTheTemporaryFileOfARunningProgram) {
+  TestFolder folder;
+  folder.write("a.txt.stipple.part", "in use");
+  const int in_use = ::open((folder / "a.txt.stipple.part").c_str(), O_RDONLY);
+  ASSERT_EQ(::flock(in_use, LOCK_EX), 0);
+  OutputFile file(folder / "a.txt");
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(read_file(folder / "a.txt"), "new");
+  EXPECT_EQ(read_file(folder / "a.txt.stipple.part"), "in use");
+  EXPECT_EQ(folder.file_count(), 2u);
+  ::close(in_use);
 }
 
 TEST(OutputFile, FailedWriteKeepsOldFile) {
