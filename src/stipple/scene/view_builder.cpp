@@ -82,6 +82,8 @@ void ViewBuilder::add(const SourceImage& image) {
   if (!name) return outside_.add(image.name);
   const std::optional<fs::path> path = find(*name);
   if (!path) return missing_.add(image.name);
+  // One photo under two names, such as a.png and ./a.png, could be both trained on and held out.
+  if (!paths_.insert(path->lexically_normal()).second) return duplicates_.add(image.name);
   try {
     add_found(image, *name, *path);
   } catch (const Error& error) {
@@ -99,6 +101,7 @@ std::vector<SceneProblem> ViewBuilder::problems() const {
       fmt::format("They are left out; copy them to {}, or name the folder that holds them.",
                   finder_.folder().string()),
       {"images"});
+  add(duplicates_, "under a second name", "Only the first image of each photo is used.");
   add(outside_, "whose name leads outside the scene",
       "They are left out; move the photos into the scene's folder and name them relative to it.");
   add(unreadable_, "cannot be read", "They are left out; copy or convert them again.");

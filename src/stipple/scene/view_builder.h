@@ -2,6 +2,8 @@
 #pragma once
 // Turns the images that a scene's files list into views whose photos can be loaded, and counts those that
 // cannot be used.
+#include <set>
+
 #include "stipple/io/image/image_file.h"
 #include "stipple/scene/dropped.h"
 #include "stipple/scene/formats/colmap.h"
@@ -41,7 +43,8 @@ class ViewBuilder {
   ImageFinder finder_;
   std::optional<Lens> last_lens_;
   Camera last_camera_;
-  Dropped missing_, outside_, unreadable_, bad_lenses_, turned_, misshapen_, masks_missing_;
+  std::set<std::filesystem::path> paths_;  // of the photos so far
+  Dropped missing_, duplicates_, outside_, unreadable_, bad_lenses_, turned_, misshapen_, masks_missing_;
 };
 
 }  // namespace stipple

@@ -58,6 +58,18 @@ TEST(LoadTransformsScene, ReportsDuplicateFrame) {
             "1 image with a duplicate name: images/04.png\nOnly the first image of each name is used.\n");
 }
 
+TEST(LoadTransformsScene, ReportsAPhotoUnderTwoNames) {
+  TestFolder folder;
+  for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
+  std::vector<PosedImage> images = test_images();
+  images.push_back(images[4]);
+  images.back().name = "./" + images[4].name;
+  save_transforms(images, test_points(), folder.path());
+  EXPECT_EQ(load_scene(folder.path()).views.size(), 12u);
+  EXPECT_EQ(problems_of(folder),
+            "1 photo under a second name: images/./04.png\nOnly the first image of each photo is used.\n");
+}
+
 TEST(LoadTransformsScene, IgnoresListOfNamesBesideTransforms) {
   TestFolder folder;
   for (const PosedImage& image : test_images()) save_test_picture(folder / "images" / image.name);
