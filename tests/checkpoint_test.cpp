@@ -37,7 +37,7 @@ TEST(Checkpoint, RejectsDamagedFilesAndLeavesTheTrainerUnchanged) {
   std::string newer = good;
   newer[8] = 9;
   EXPECT_EQ(error_with(newer),
-            "the checkpoint has version 9, but this program supports versions up to 4; use a newer program");
+            "the checkpoint has version 9, but this program supports versions up to 5; use a newer program");
   std::string flipped = good;
   flipped[good.size() - 100] ^= 1;
   EXPECT_EQ(error_with(flipped), "the checkpoint is damaged (its checksum is wrong) and cannot be used");
@@ -55,6 +55,34 @@ TEST(Checkpoint, RejectsDamagedFilesAndLeavesTheTrainerUnchanged) {
           "the options of that run");
   EXPECT_EQ(error_of([&] { trainer.save(folder / "no/such/folder"); }).empty(), false);
   trainer.restore(folder / "good");
+}
+
+// Scenes with the same number of photos of the same size are not the same scene.
+TEST(Checkpoint, RejectsAnotherScene) {
+  TestFolder folder;
+  auto backend = make_backend("cpu");
+  const TrainOptions o = quick(Strategy::kAdc);
+  Scene scene = small_scene();
+  Trainer(*backend, scene, o).save(folder / "good");
+  const auto error_with = [&](auto&& change) {
+    Scene changed = scene;
+    change(changed);
+    Trainer other(*backend, changed, o);
+    const std::string message = error_of([&] { other.restore(folder / "good"); });
+    return message.substr(std::min(message.size(), (folder / "good").string().size() + 2));
+  };
+  const std::string about_third =
+      "the checkpoint is from a run with another 0003.png, or another camera of it; resume it with the scene "
+      "of "
+      "that run, or start again";
+  EXPECT_EQ(error_with([](Scene&) {}), "");
+  EXPECT_EQ(error_with([](Scene& s) { s.views[2].camera.camera_from_world.translation.x += 1; }),
+            about_third);
+  EXPECT_EQ(error_with([](Scene& s) { s.views[2].image_path = s.views[3].image_path; }), about_third);
+  EXPECT_EQ(error_with([](Scene& s) { s.views[2].mask_path = s.views[3].image_path; }), about_third);
+  EXPECT_EQ(error_with([](Scene& s) { s.views[2].name = "0003.jpg"; }),
+            "the checkpoint is from a run with another 0003.jpg, or another camera of it; resume it with the "
+            "scene of that run, or start again");
 }
 
 // A checkpoint with other values in its text, and the checksum that belongs to it.

@@ -73,7 +73,8 @@ class Backend : public Device {
                                          const LossOptions&, Pass&);
 
   // A whole training step over one or more views. A step happens entirely or not at all: if this throws, or
-  // if the result is not finite, the state is unchanged.
+  // if the result is not finite, the state is unchanged. The exception is a failure of the device or of the
+  // host's memory during the update itself (TrainBuffers::has_begun_update).
   PassResult train_step(TrainState&, std::span<const TrainView>, const TrainStep&, TrainBuffers&);
 
   // to[i] = from[rows[i]] for rows of `row_bytes` bytes; kNoRow gives a row of zeros. Cloning, pruning and

@@ -48,6 +48,7 @@ void enqueue(Backend& backend, TrainState& state, std::span<const TrainView> vie
              TrainBuffers& buffers) {
   Pass& pass = buffers.pass;
   const WantedGradients wanted = wanted_for(step);
+  buffers.has_begun_update = false;
   backend.begin(pass, static_cast<int>(views.size()));
   buffers.sum.is_empty = true;
   for (const TrainView& train_view : views) {
@@ -57,8 +58,8 @@ void enqueue(Backend& backend, TrainState& state, std::span<const TrainView> vie
     backend.blend_backward(view, wanted, pass);
     if (views.size() > 1)
       backend.project_backward(state.gaussians, state.precomputed, view, wanted, pass, buffers.sum);
-    else
-      backend.project_backward_optimize(state, view, wanted, step.adam, step.loss, pass);
+    buffers.has_begun_update = &train_view == &views.back();
+    if (views.size() == 1) backend.project_backward_optimize(state, view, wanted, step.adam, step.loss, pass);
   }
   if (views.size() > 1) backend.optimize(state, buffers.sum, step.adam, step.loss, pass);
   if (step.noise != 0) backend.perturb(state.gaussians, step.noise, step.noise_seed, pass);

@@ -97,6 +97,9 @@ struct TrainView {
 struct TrainBuffers {  // memory reused from step to step; the contents are undefined in between
   Pass pass;
   GradientSum sum;
+  // The step has got as far as its update. If train_step() throws anything but OutOfMemory after that, the
+  // state may have changed.
+  bool has_begun_update = false;
 };
 
 }  // namespace stipple

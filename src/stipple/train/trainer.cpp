@@ -8,6 +8,7 @@
 
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
+#include "stipple/scene/fingerprint.h"
 #include "stipple/scene/layout.h"
 #include "stipple/train/color_points.h"
 #include "stipple/train/density/adc.h"
@@ -75,6 +76,7 @@ Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& op
       watched_(options.guard == GuardUse::kAuto ? choose_watched(all_views_) : std::vector<std::size_t>()),
       views_(without(all_views_, watched_)),
       extent_(scene_extent(scene, all_views_)),
+      fingerprints_(fingerprints(scene)),
       schedule_(options_, extent_),
       trimmer_(scene, all_views_),
       min_size_(scene, all_views_, options.min_size_px, options.render.near_plane),
@@ -107,19 +109,24 @@ void Trainer::Impl::limit_to_memory() {
 // The model mutex is held for the whole step, so that other threads see the model only between two steps.
 StepReport Trainer::Impl::step(const AfterUpdate& after_update) {
   const std::lock_guard lock(model_mutex_);
-  if (!is_unfinished_) {
+  require_whole();
+  if (phase_ == Phase::kFinished) {
     // A restored checkpoint may lack the refinement of its last step.
     report_.guard.reset();
     retry_with_less_memory([&] { finish_step(); });
     const std::optional<GuardEvent> event = report_.guard;
     retry_with_less_memory([&] { report_ = train(); });
     report_.guard = event;
-    is_unfinished_ = true;
+    phase_ = Phase::kUpdated;
+  }
+  if (phase_ == Phase::kUpdated) {
+    if (limits_sizes()) retry_with_less_memory([&] { limit_sizes(); });
     if (after_update) after_update(report_);
+    phase_ = Phase::kReported;
   }
   const auto start = Clock::now();
   if (state_.step < last_step()) retry_with_less_memory([&] { finish_step(); });
-  is_unfinished_ = false;
+  phase_ = Phase::kFinished;
   report_.ms[static_cast<std::size_t>(Stage::kRefine)] = milliseconds_since(start);
   report_.gaussian_count = device_.gaussians.size();
   return report_;
@@ -133,14 +140,19 @@ void Trainer::Impl::retry_with_less_memory(F work) {
     try {
       return work();
     } catch (const OutOfMemory&) {
-      if (!targets_.release() && !release_best()) throw;
+      if (is_torn_ || (!targets_.release() && !release_best())) throw;
     }
   }
 }
 
-// If this throws, the state is unchanged.
+void Trainer::Impl::require_whole() const {
+  if (is_torn_)
+    throw Error("the training state was lost when a change of the model failed; restore a checkpoint");
+}
+
+// If this throws, the state is unchanged, or torn.
 StepReport Trainer::Impl::train() {
-  const State before = state_;
+  State before = state_;
   try {
     StepReport report;
     const auto start = Clock::now();
@@ -149,13 +161,16 @@ StepReport Trainer::Impl::train() {
     const double photo_ms = milliseconds_since(start);
     const PassResult result = backend_.train_step(device_, batch.views, plan_step(), buffers_);
     record(result, batch, report);
-    const int end = state_.polish_until > 0 ? state_.polish_until : options_.steps;
-    if (result.is_finite && (schedule_.limits_sizes_at(state_.step) || state_.step == end)) limit_sizes();
     report.gaussian_count = device_.gaussians.size();
     report.ms[static_cast<std::size_t>(Stage::kPhoto)] = photo_ms;
+    buffers_.has_begun_update = false;
     return report;
+  } catch (const OutOfMemory&) {
+    state_ = std::move(before);
+    throw;
   } catch (...) {
-    state_ = before;
+    state_ = std::move(before);
+    is_torn_ = buffers_.has_begun_update;
     throw;
   }
 }
@@ -246,8 +261,8 @@ View Trainer::Impl::view_of(std::size_t index) {
   return view;
 }
 
-// Does what is due after the update, unless it has been done. If the refinement runs out of memory, the step
-// stays unfinished, and the next call finishes it, in this run or in one that restores its checkpoint.
+// Does what is due after the update, unless it has been done. If the refinement fails before it has changed
+// anything, the next call repeats it.
 void Trainer::Impl::finish_step() {
   if (state_.finished_step == state_.step) return;
   check_model();  // before the refinement, which disturbs the model for some steps
@@ -255,8 +270,11 @@ void Trainer::Impl::finish_step() {
   const bool was_skipped = state_.skipped_in_a_row > 0;
   const bool may_change = !was_skipped && state_.polish_until == 0;
   if (may_change && schedule_.refines_at(state_.step)) refine();
-  if (may_change && schedule_.resets_opacity_at(state_.step))
+  if (may_change && schedule_.resets_opacity_at(state_.step)) {
+    is_torn_ = true;
     reset_opacities(backend_, options_, device_.gaussians, device_.moments);
+  }
+  is_torn_ = false;
   state_.finished_step = state_.step;
 }
 
@@ -267,10 +285,15 @@ std::vector<float> Trainer::Impl::filter_variance(std::span<const Vec3f> means) 
   return variance;
 }
 
+bool Trainer::Impl::limits_sizes() const {
+  if (options_.render.antialiased || options_.min_size_px == 0 || state_.skipped_in_a_row > 0) return false;
+  const int end = state_.polish_until > 0 ? state_.polish_until : options_.steps;
+  return schedule_.limits_sizes_at(state_.step) || state_.step == end;
+}
+
 // Without antialiasing, the renders do not dim a splat for its blur. Dimming Gaussians for the filter would
-// contradict that, so their scales are limited instead.
+// contradict that, so their scales are limited instead. To do so twice changes nothing.
 void Trainer::Impl::limit_sizes() {
-  if (options_.render.antialiased || options_.min_size_px == 0) return;
   const std::vector<float> least = min_size_.at(device_.gaussians.mean.download(backend_));
   std::vector<Vec3f> log_scale = device_.gaussians.log_scale.download(backend_);
   for (std::size_t i = 0; i < log_scale.size(); ++i) {
@@ -302,6 +325,8 @@ void Trainer::Impl::refine() {
         {"prune_opacity", "opacity_penalty"});
   if (schedule_.sorts_at(state_.step)) sort_along_curve(plan);
   if (trims) plan.filter_variance = filter_variance(plan.mean);
+  require_room_for(backend_, plan, device_);
+  is_torn_ = true;  // until the step is finished
   carry_out(backend_, plan, device_);
   state_.density_counter = random.counter();
 }
@@ -316,10 +341,12 @@ void Trainer::Impl::raise_sh_degree() {
   const std::size_t row_bytes = count * to * sizeof(std::uint32_t), sh_bytes = count * to * sizeof(Vec3f);
   require_room(backend_, row_bytes + 3 * sh_bytes - 2 * count * from * sizeof(Vec3f));
   const DeviceArray<std::uint32_t> rows(backend_, more_coefficients(count, from, to));
+  is_torn_ = true;
   for (DeviceGaussians* g : {&device_.gaussians, &device_.moments.first, &device_.moments.second}) {
     gather_in_place(backend_, g->sh, rows, 1);
     g->sh_degree = degree;
   }
+  is_torn_ = false;
 }
 
 Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& options)
@@ -335,6 +362,7 @@ int Trainer::last_step() const { return impl_->last_step(); }
 std::span<const std::size_t> Trainer::watched_views() const { return impl_->watched_views(); }
 int Trainer::skipped_count() const { return impl_->skipped_count(); }
 std::size_t Trainer::memory_cap() const { return impl_->memory_cap(); }
+std::size_t Trainer::dropped_count() const { return impl_->dropped_count(); }
 const DeviceGaussians& Trainer::device_gaussians() const { return impl_->device_gaussians(); }
 Gaussians Trainer::gaussians() const { return impl_->gaussians(); }
 const RenderOptions& Trainer::render_options() const { return impl_->render_options(); }

@@ -50,10 +50,11 @@ class Trainer {
   //
   // If this throws, the step is not done, the state can be saved, and the next call resumes the step where it
   // stopped. OutOfMemory is thrown only after photos that were cached on the device and the guard's copy of
-  // the best model have been released.
+  // the best model have been released. Only if the device or the host's memory fails in the middle of a
+  // change of the model is the state lost: all further calls throw, except restore().
   //
-  // `after_update` is called once per step, before the refinement, and sees the model as it was trained. It
-  // must not call with_model(), which waits for the end of the step.
+  // `after_update` is called before the refinement, and sees the model as it was trained: once per step, or
+  // again if it threw. It must not call with_model(), which waits for the end of the step.
   using AfterUpdate = std::function<void(const StepReport&)>;
   StepReport step(const AfterUpdate& after_update = {});
   bool done() const;
@@ -87,10 +88,14 @@ class Trainer {
   Evaluation evaluate(std::span<const std::size_t> views, const EvaluationProgress& progress = {});
 
   // Saves everything that later steps depend on, in one file that is replaced atomically. A trainer of the
-  // same scene and options that restores it continues with the same bits. If restore() throws, the trainer is
-  // unchanged.
+  // same scene and options that restores it continues with the same bits. If restore() throws because of the
+  // file or because the device's memory is too small, the trainer is unchanged.
+  //
+  // A checkpoint with more Gaussians than TrainOptions::max_gaussians, or the device's memory, allows is
+  // restored without the least important ones. dropped_count() is their number.
   void save(const std::filesystem::path& path) const;
   void restore(const std::filesystem::path& path);
+  std::size_t dropped_count() const;
 
  private:
   class Impl;

@@ -24,6 +24,7 @@
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/output_file.h"
+#include "stipple/train/density/importance.h"
 #include "stipple/train/trainer_impl.h"
 
 namespace stipple {
@@ -34,7 +35,7 @@ using nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little, "numbers are written in the byte order of memory");
 constexpr char kMagic[8] = "STIPPLE";
-constexpr std::uint32_t kVersion = 4;
+constexpr std::uint32_t kVersion = 5;
 constexpr std::uint64_t kMostGaussians = std::uint64_t{1} << 32;
 constexpr int kMostShDegree = 3;
 
@@ -86,6 +87,14 @@ std::string difference(json saved, const json& mine) {
     if (!saved.contains(key) || saved[key] != value)
       return fmt::format("a run with {0} {1}, but this run has {0} {2}", key,
                          saved.contains(key) ? saved[key].dump() : "unknown", value.dump());
+  return "";
+}
+
+// Names the first photo that differs; empty if none does.
+std::string changed_photo(const json& saved, const std::vector<std::uint32_t>& mine, const Scene& scene) {
+  if (saved.size() != mine.size()) return fmt::format("{} photos", saved.size());
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    if (saved[i] != mine[i]) return fmt::format("another {}, or another camera of it", scene.views[i].name);
   return "";
 }
 
@@ -207,6 +216,22 @@ Gaussians read_gaussians(StateReader& in, std::size_t count, int sh_degree) {
   return g;
 }
 
+// Keeps the listed rows of an array with `per_row` elements in each.
+template <class T>
+void keep_rows(const std::vector<std::uint32_t>& rows, int per_row, std::vector<T>& array) {
+  if (array.empty()) return;
+  const auto n = static_cast<std::size_t>(per_row);
+  std::vector<T> kept(rows.size() * n);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    std::copy_n(array.begin() + static_cast<std::ptrdiff_t>(rows[i] * n), n,
+                kept.begin() + static_cast<std::ptrdiff_t>(i * n));
+  array = std::move(kept);
+}
+
+void keep_rows(const std::vector<std::uint32_t>& rows, Gaussians& g) {
+  for_each_parameter([&](int per_gaussian, auto& array) { keep_rows(rows, per_gaussian, array); }, g);
+}
+
 void replace(Backend& backend, const Gaussians& from, DeviceGaussians& to) {
   to.sh_degree = from.sh_degree;
   for_each_parameter([&](int, auto& target, const auto& source) { target.upload(backend, source); }, to,
@@ -216,6 +241,7 @@ void replace(Backend& backend, const Gaussians& from, DeviceGaussians& to) {
 }  // namespace
 
 void Trainer::Impl::save(const std::filesystem::path& path) const {
+  require_whole();
   json text = {{"identity", identity(options_, scene_, all_views_.size(), watched_.size())},
                {"step", state_.step},
                {"finished_step", state_.finished_step},
@@ -228,7 +254,8 @@ void Trainer::Impl::save(const std::filesystem::path& path) const {
                {"best_sh_degree", best_.sh_degree},
                {"filter", device_.precomputed.filter_variance.size()},
                {"best_filter", best_filter_.size()},
-               {"is_unfinished", is_unfinished_},
+               {"photos", fingerprints_},
+               {"phase", static_cast<int>(phase_)},
                {"loss", report_.loss},
                {"psnr", report_.psnr},
                {"adam_step", state_.adam_step},
@@ -279,7 +306,7 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
   GuardState guard;
   std::size_t count = 0, best_count = 0, filter_count = 0, best_filter_count = 0;
   int sh_degree = 0, best_sh_degree = 0;
-  bool is_unfinished = false;
+  Phase phase = Phase::kFinished;
   try {
     const std::string other =
         difference(text.at("identity"), identity(options_, scene_, all_views_.size(), watched_.size()));
@@ -287,6 +314,11 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
       throw Error(
           fmt::format("{}: the checkpoint is from {}; resume it with the scene and the options of that run",
                       path.string(), other));
+    const std::string changed = changed_photo(text.at("photos"), fingerprints_, scene_);
+    if (!changed.empty())
+      throw Error(fmt::format(
+          "{}: the checkpoint is from a run with {}; resume it with the scene of that run, or start again",
+          path.string(), changed));
     const auto steps_up_to = [&](const char* key, int most) { return step_number(text.at(key), most); };
     const auto counter = [&](const char* key) {
       return whole_number(text.at(key), std::numeric_limits<std::uint64_t>::max());
@@ -306,7 +338,7 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
     state.order =
         read_order(text.at("order"), all_views_.size() - (state.has_all_views ? 0 : watched_.size()));
     state.position = static_cast<std::uint32_t>(whole_number(text.at("position"), state.order.size()));
-    is_unfinished = text.value("is_unfinished", false);  // absent from older checkpoints
+    phase = static_cast<Phase>(step_number(text.at("phase"), kLastPhase));
     count = whole_number(text.at("gaussians"), kMostGaussians);
     sh_degree = step_number(text.at("sh_degree"), kMostShDegree);
     guard = guard_from_json(text.at("guard"), state.step);
@@ -324,17 +356,35 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
     in.fail("the checkpoint is damaged and cannot be used");
   std::vector<Gaussians> parts;
   for (int i = 0; i < 3; ++i) parts.push_back(read_gaussians(in, count, sh_degree));
-  const std::vector<Vec2f> statistics = in.array<Vec2f>(count);
-  const std::vector<float> filter = in.array<float>(filter_count);
-  const Gaussians best = read_gaussians(in, best_count, best_sh_degree);
-  const std::vector<float> best_filter = in.array<float>(best_filter_count);
+  std::vector<Vec2f> statistics = in.array<Vec2f>(count);
+  std::vector<float> filter = in.array<float>(filter_count);
+  Gaussians best = read_gaussians(in, best_count, best_sh_degree);
+  std::vector<float> best_filter = in.array<float>(best_filter_count);
   in.check_end(head.checksum);
+
+  const std::size_t saved_count = count;
+  if (const std::size_t most = options_.max_gaussians; most > 0) {
+    if (count > most) {
+      const std::vector<std::uint32_t> kept = most_important(parts[0], most, scene_, all_views_);
+      for (Gaussians& part : parts) keep_rows(kept, part);
+      keep_rows(kept, 1, statistics);
+      keep_rows(kept, 1, filter);
+      count = most;
+    }
+    if (best_count > most) {
+      const std::vector<std::uint32_t> kept = most_important(best, most, scene_, all_views_);
+      keep_rows(kept, best);
+      keep_rows(kept, 1, best_filter);
+      best_count = guard.best_count = most;
+    }
+  }
 
   const std::lock_guard lock(model_mutex_);
   // The arrays are replaced one by one, since the device may not have room for both states.
   const std::size_t needed = train_state_bytes(count, sh_degree);
   const std::size_t freed = train_state_bytes(device_.gaussians.size(), device_.gaussians.sh_degree);
   if (needed > freed) require_room(backend_, needed - freed);
+  is_torn_ = true;
   replace(backend_, parts[0], device_.gaussians);
   replace(backend_, parts[1], device_.moments.first);
   replace(backend_, parts[2], device_.moments.second);
@@ -353,7 +403,9 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
   }
   state_ = std::move(state);
   views_ = state_.has_all_views ? all_views_ : without(all_views_, watched_);
-  is_unfinished_ = is_unfinished;
+  phase_ = phase;
+  dropped_count_ = saved_count - count;
+  is_torn_ = false;
   report_ = {};
   report_.step = state_.step;
   report_.loss = number_or(text, "loss", 0);

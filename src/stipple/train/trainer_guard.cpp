@@ -17,12 +17,15 @@ constexpr std::size_t kTrainingScores = 3;  // views whose mean stands for that 
 }  // namespace
 
 // The model is judged once per step, even if what follows runs out of memory and is repeated. If this throws,
-// nothing has changed.
+// nothing has changed, or the state is torn.
 void Trainer::Impl::check_model() {
   if (state_.checked_step == state_.step || state_.polish_until > 0) return;
   const bool gives_back = !state_.has_all_views && state_.step >= schedule_.gives_views_back_at();
   if (!gives_back && !schedule_.checks_at(state_.step)) return;
   const GuardState before = guard_.state();
+  const std::optional<GuardEvent> event = report_.guard;
+  State state_before = state_;
+  std::vector<std::size_t> views_before = views_;
   try {
     const ModelScore score = score_model();
     const bool went_back = act_on(guard_.judge(score), score);
@@ -32,8 +35,12 @@ void Trainer::Impl::check_model() {
     }
   } catch (...) {
     guard_.restore(before);
+    report_.guard = event;
+    state_ = std::move(state_before);
+    views_ = std::move(views_before);
     throw;
   }
+  is_torn_ = false;
   state_.checked_step = state_.step;
 }
 
@@ -96,6 +103,7 @@ bool Trainer::Impl::act_on(Verdict verdict, const ModelScore& score) {
 // The copy stays on the device, where making it costs next to nothing. If there is no room for it, the run
 // goes on without one.
 void Trainer::Impl::keep_model() {
+  is_torn_ = true;  // until the check is complete: without a copy, later steps might decide otherwise
   best_ = {};
   best_filter_ = {};
   try {
@@ -126,6 +134,7 @@ void Trainer::Impl::go_back() {
   const std::size_t needed = train_state_bytes(best_.size(), best_.sh_degree) -
                              best_.size() * (parameter_bytes(best_.sh_degree) + sizeof(float));
   if (needed > freed) require_room(backend_, needed - freed);
+  is_torn_ = true;  // until the step is finished
   device_.moments = {};
   device_.gaussians = std::move(best_);
   device_.precomputed.filter_variance = std::move(best_filter_);

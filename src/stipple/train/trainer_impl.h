@@ -42,7 +42,7 @@ class Trainer::Impl {
   Impl(Backend& backend, const Scene& scene, const TrainOptions& options);
 
   StepReport step(const AfterUpdate& after_update);
-  int steps_done() const { return state_.step - (is_unfinished_ ? 1 : 0); }
+  int steps_done() const { return state_.step - (phase_ == Phase::kFinished ? 0 : 1); }
   int last_step() const {
     return state_.polish_until > 0 ? std::min(state_.polish_until, schedule_.last_step())
                                    : schedule_.last_step();
@@ -54,7 +54,9 @@ class Trainer::Impl {
   std::size_t memory_cap() const { return is_limited_by_memory_ ? memory_.max_gaussians : 0; }
   const RenderOptions& render_options() const { return options_.render; }
   const DeviceGaussians& device_gaussians() const { return device_.gaussians; }
+  std::size_t dropped_count() const { return dropped_count_; }
   Gaussians gaussians() const {
+    require_whole();
     Gaussians model = download(backend_, device_.gaussians);
     // On the host, since this must work even where the device has run out of memory.
     apply_filter(device_.precomputed.filter_variance.download(backend_), options_.render.scale_modifier,
@@ -78,7 +80,7 @@ class Trainer::Impl {
  private:
   struct State {  // the part of the training state that is not on the device
     int step = 0, adam_step = 0, skipped = 0, skipped_in_a_row = 0;
-    // The last step whose refinement is done: `step`, or the one before if the refinement ran out of memory.
+    // The last step whose refinement is done: `step`, or the one before if the refinement failed.
     int finished_step = 0;
     int checked_step = 0;  // the last one that the guard judged
     // Set if the guard ends the run early: the steps between which the best model is polished.
@@ -88,6 +90,11 @@ class Trainer::Impl {
     std::vector<std::uint32_t> order;  // of the views in this epoch
     std::uint32_t position = 0;        // in `order`
   };
+  // How far the current step has got. Each phase can be repeated until it succeeds, in this run or in one
+  // that restores its checkpoint.
+  enum class Phase { kFinished, kUpdated, kReported };
+  static constexpr int kLastPhase = static_cast<int>(Phase::kReported);
+
   struct Batch {  // the views of a step, and their photos, which it keeps alive
     std::vector<TrainView> views;
     std::vector<std::shared_ptr<const TargetCache::Target>> targets;
@@ -104,6 +111,7 @@ class Trainer::Impl {
   void limit_to_memory();
   template <class F>
   void retry_with_less_memory(F work);
+  void require_whole() const;
 
   StepReport train();
   Batch next_batch();
@@ -133,6 +141,7 @@ class Trainer::Impl {
 
   // Of Precomputed; empty if this run has no filter.
   std::vector<float> filter_variance(std::span<const Vec3f> means) const;
+  bool limits_sizes() const;
   void limit_sizes();
   void refine();
   void raise_sh_degree();
@@ -144,6 +153,7 @@ class Trainer::Impl {
   std::vector<std::size_t> watched_;    // the guard's
   std::vector<std::size_t> views_;      // those that are trained on now
   float extent_;
+  std::vector<std::uint32_t> fingerprints_;  // of all views of the scene
   Schedule schedule_;
   Trimmer trimmer_;
   MinSize min_size_;
@@ -154,8 +164,12 @@ class Trainer::Impl {
   DepthSampleCache depths_;
   State state_;
   Guard guard_;
-  StepReport report_;           // of the current step
-  bool is_unfinished_ = false;  // the current step has been trained, but its refinement ran out of memory
+  StepReport report_;  // of the current step
+  Phase phase_ = Phase::kFinished;
+  // Something failed in the middle of a change to several arrays, so that they no longer belong together.
+  // Such a state must not be saved.
+  bool is_torn_ = false;
+  std::size_t dropped_count_ = 0;
 
   mutable FairMutex model_mutex_;  // held while a step changes what is on the device
   TrainState device_;

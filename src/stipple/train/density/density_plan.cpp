@@ -90,10 +90,13 @@ void sort_along_curve(DensityPlan& plan) {
   reorder(plan.logit_opacity, order);
 }
 
+void require_room_for(Backend& backend, const DensityPlan& plan, const TrainState& state) {
+  require_room(backend, extra_bytes(state.gaussians.size(), plan.size(), state.gaussians));
+}
+
 // The arrays are replaced one by one, since copies of all of them would take half of the memory.
 void carry_out(Backend& backend, const DensityPlan& plan, TrainState& state) {
   DeviceGaussians& g = state.gaussians;
-  require_room(backend, extra_bytes(g.size(), plan.size(), g));
   DeviceArray<std::uint32_t> rows(backend, plan.source);
   gather_in_place(backend, g.rotation, rows, 1);
   gather_in_place(backend, g.sh, rows, g.sh_count());

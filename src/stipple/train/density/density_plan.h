@@ -41,8 +41,11 @@ DensityPlan plan_copies(const DensityInput& from, const std::vector<std::uint32_
 // Sorts the plan by curve_order() of the means.
 void sort_along_curve(DensityPlan& plan);
 
-// Replaces the Gaussians and their moments, and clears the statistics. If this throws OutOfMemory, nothing
-// has been changed.
+// Throws OutOfMemory if carry_out() would.
+void require_room_for(Backend& backend, const DensityPlan& plan, const TrainState& state);
+
+// Replaces the Gaussians and their moments, and clears the statistics. If this throws, some arrays have been
+// changed and others have not.
 void carry_out(Backend& backend, const DensityPlan& plan, TrainState& state);
 
 }  // namespace stipple

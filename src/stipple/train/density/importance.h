@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which Gaussians a model can do without.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stipple/core/gaussians.h"
+#include "stipple/scene/scene.h"
+
+namespace stipple {
+
+// The rows of the `most` most important Gaussians, in their order. A Gaussian counts by its opacity times the
+// area that it covers in pictures of the given views. This needs no rendering, and so no device: it is for
+// models that a device cannot hold.
+std::vector<std::uint32_t> most_important(const Gaussians& gaussians, std::size_t most, const Scene& scene,
+                                          std::span<const std::size_t> views);
+
+}  // namespace stipple
