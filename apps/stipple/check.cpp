@@ -9,6 +9,7 @@
 #include "apps/stipple/options/run_flags.h"
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/message.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
@@ -37,26 +38,26 @@ std::string list(const std::map<std::string, std::size_t>& counts) {
 void print_facts(const SceneReport& report) {
   const Scene& scene = report.scene;
   if (scene.views.empty()) return;
-  fmt::print("format   {}\n", scene.format);
-  fmt::print("images   {}: {} to train on, {} held out with --eval\n", scene.views.size(),
-             scene.train_views().size(), scene.test_views().size());
-  fmt::print("size     {}\n", list(report.image_count_from_size));
-  fmt::print("cameras  {}\n", list(report.image_count_from_model));
-  fmt::print("points   {}{}\n", scene.points.size(),
-             scene.has_random_points ? " (random)"
-             : scene.has_carved_points
-                 ? " carved from the masks"
-                 : fmt::format(", of which a photo shows about {}", report.points_per_image));
-  if (!scene.alpha_reason.empty()) fmt::print("alpha    {}: {}\n", to_text(scene.alpha), scene.alpha_reason);
-  if (report.mask_count > 0) fmt::print("masks    {}\n", report.mask_count);
-  fmt::print("memory   {} for photos, {} per million Gaussians\n", format_bytes(report.photo_bytes),
-             format_bytes(report.bytes_per_million_gaussians));
+  print("format   {}\n", scene.format);
+  print("images   {}: {} to train on, {} held out with --eval\n", scene.views.size(),
+        scene.train_views().size(), scene.test_views().size());
+  print("size     {}\n", list(report.image_count_from_size));
+  print("cameras  {}\n", list(report.image_count_from_model));
+  print("points   {}{}\n", scene.points.size(),
+        scene.has_random_points ? " (random)"
+        : scene.has_carved_points
+            ? " carved from the masks"
+            : fmt::format(", of which a photo shows about {}", report.points_per_image));
+  if (!scene.alpha_reason.empty()) print("alpha    {}: {}\n", to_text(scene.alpha), scene.alpha_reason);
+  if (report.mask_count > 0) print("masks    {}\n", report.mask_count);
+  print("memory   {} for photos, {} per million Gaussians\n", format_bytes(report.photo_bytes),
+        format_bytes(report.bytes_per_million_gaussians));
 }
 
 void print_problems(const SceneReport& report) {
   for (const SceneProblem& p : report.problems) {
-    fmt::print("{}: {}\n", p.is_fatal ? "error" : "warning", p.what);
-    if (!p.advice.empty()) fmt::print("    {}\n", advice_of(p));
+    print("{}: {}\n", p.is_fatal ? "error" : "warning", p.what);
+    if (!p.advice.empty()) print("    {}\n", advice_of(p));
   }
 }
 
@@ -89,7 +90,7 @@ void print_json(const SceneReport& report) {
     out["problems"].push_back(problem);
   }
   // Names may contain bytes that are not valid UTF-8.
-  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void run_check(const CheckArguments& a) {
@@ -100,7 +101,7 @@ void run_check(const CheckArguments& a) {
   } else {
     print_facts(report);
     print_problems(report);
-    if (report.would_train()) fmt::print("status   good: ready for stipple train\n");
+    if (report.would_train()) print("status   good: ready for stipple train\n");
   }
   if (!a.drawing.empty() && !report.scene.views.empty()) save_png(draw_scene(report.scene), a.drawing);
   if (!report.would_train())

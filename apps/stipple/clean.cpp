@@ -15,6 +15,7 @@
 #include "apps/stipple/run/run_folder.h"
 #include "apps/stipple/terminal/interrupt.h"
 #include "apps/stipple/terminal/progress.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "apps/stipple/terminal/table.h"
 #include "stipple/clean/report.h"
 #include "stipple/core/error.h"
@@ -105,18 +106,17 @@ void print_result(const CleanArguments& a, std::size_t count, const CleanResult&
   print_classes(result);
   const std::size_t removed = count - result.kept.size(), kept = found_count(result) - removed;
   if (result.photo_count > 0) {
-    fmt::print("PSNR on {} training photos: {:.2f} dB before, {:.2f} dB after\n", result.photo_count,
-               result.psnr_before, result.psnr_after);
+    print("PSNR on {} training photos: {:.2f} dB before, {:.2f} dB after\n", result.photo_count,
+          result.psnr_before, result.psnr_after);
     if (kept > 0)
-      fmt::print(
+      print(
           "kept {} of those found, because without them the photos would lose another {:.2f} dB; raise "
           "--max-loss to remove more\n",
           kept, result.psnr_after - result.psnr_without_all);
   } else {
-    fmt::print(
-        "judged by shape alone; with --scene, the photos also show floaters and unsupported Gaussians\n");
+    print("judged by shape alone; with --scene, the photos also show floaters and unsupported Gaussians\n");
   }
-  fmt::print("{}: {} Gaussians, {} of {} removed\n", a.output, result.kept.size(), removed, count);
+  print("{}: {} Gaussians, {} of {} removed\n", a.output, result.kept.size(), removed, count);
 }
 
 CleanResult clean_with_photos(const CleanArguments& a, const RunRecord& record, const Scene& scene,

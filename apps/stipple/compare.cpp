@@ -12,6 +12,7 @@
 #include "apps/stipple/run/run_folder.h"
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/message.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "apps/stipple/terminal/table.h"
 #include "stipple/core/error.h"
 #include "stipple/draw/canvas.h"
@@ -103,7 +104,7 @@ void print_json(const std::vector<Run>& runs) {
                    {"ssim", score.ssim}});
   }
   // Names may contain bytes that are not valid UTF-8.
-  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 struct Quantity {  // of an axis of a chart

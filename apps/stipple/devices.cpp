@@ -7,6 +7,7 @@
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/options/backend_choice.h"
+#include "apps/stipple/terminal/standard_files.h"
 
 namespace stipple {
 
@@ -15,10 +16,10 @@ namespace {
 void list_all() {
   for (const std::string& name : backend_names()) {
     const std::vector<DeviceInfo> devices = list_devices(name);
-    if (devices.empty()) fmt::print("{}: {}\n", name, why_unusable(name));
+    if (devices.empty()) print("{}: {}\n", name, why_unusable(name));
     for (std::size_t i = 0; i < devices.size(); ++i)
-      fmt::print("{}: {}\n", devices.size() > 1 ? fmt::format("{}, --device {}", name, i) : name,
-                 devices[i].description);
+      print("{}: {}\n", devices.size() > 1 ? fmt::format("{}, --device {}", name, i) : name,
+            devices[i].description);
   }
 }
 
@@ -32,7 +33,7 @@ void add_devices(CLI::App& app) {
   command->callback([command, choice] {
     if (command->count("--backend") + command->count("--device") == 0) return list_all();
     const std::unique_ptr<Backend> backend = choice->make();
-    fmt::print("{}: {}\n", backend->name(), backend->description());
+    print("{}: {}\n", backend->name(), backend->description());
   });
 }
 

@@ -11,6 +11,7 @@
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/progress.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "apps/stipple/terminal/table.h"
 #include "stipple/core/error.h"
 #include "stipple/evaluate/contact_sheet.h"
@@ -96,7 +97,7 @@ void print_json(const Subject& subject, const EvalArguments& a, const Evaluation
   for (const ViewScore& v : evaluation.views)
     out["views"].push_back({{"name", v.name}, {"psnr", v.psnr}, {"ssim", v.ssim}});
   // Names may contain bytes that are not valid UTF-8.
-  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void run_eval(const EvalArguments& a) {

@@ -13,6 +13,7 @@
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/interrupt.h"
 #include "apps/stipple/terminal/progress.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "stipple/core/error.h"
 #include "stipple/draw/canvas.h"
 #include "stipple/draw/sample_picture.h"
@@ -79,9 +80,8 @@ void run_fit(const FitArguments& a) {
   save_camera(fit.view().camera, folder / "camera.json");
   save_png(result, folder / "result.png");
   save_png(side_by_side(image, result), folder / "side_by_side.png");
-  fmt::print(
-      "{}: {} Gaussians, {} steps, {:.2f} dB, {} (model.ply, camera.json, result.png, side_by_side.png)\n",
-      folder.string(), a.options.gaussian_count, fit.steps_done(), dB, format_duration(progress.seconds()));
+  print("{}: {} Gaussians, {} steps, {:.2f} dB, {} (model.ply, camera.json, result.png, side_by_side.png)\n",
+        folder.string(), a.options.gaussian_count, fit.steps_done(), dB, format_duration(progress.seconds()));
   if (fit.steps_done() < a.options.steps)
     throw Error(fmt::format("interrupted after {} of {} steps; the result so far was saved in {}",
                             fit.steps_done(), a.options.steps, folder.string()));

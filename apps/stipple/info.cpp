@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/stipple/commands.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "stipple/clean/clean.h"
 #include "stipple/io/ply/ply.h"
 #include "stipple/math/math.h"
@@ -110,39 +111,39 @@ void print_json(const ModelInfo& info) {
     std::replace(name.begin(), name.end(), ' ', '_');
     json["defects"][name] = info.defects[k].found;
   }
-  fmt::print("{}\n", json.dump(2));
+  print("{}\n", json.dump(2));
 }
 
 void print_row(const char* name, const std::vector<float>& values) {
-  fmt::print("{:<11}", name);
-  for (float v : values) fmt::print(" {:>10.4g}", v);
-  fmt::print("\n");
+  print("{:<11}", name);
+  for (float v : values) print(" {:>10.4g}", v);
+  print("\n");
 }
 
 void print_text(const std::string& path, const ModelInfo& info) {
-  fmt::print("{}: {} Gaussians, SH degree {}\n", path, info.count, info.sh_degree);
+  print("{}: {} Gaussians, SH degree {}\n", path, info.count, info.sh_degree);
   if (info.count > 0) {
-    fmt::print("bounds      {:.4g} {:.4g} {:.4g}  to  {:.4g} {:.4g} {:.4g}\n", info.low.x, info.low.y,
-               info.low.z, info.high.x, info.high.y, info.high.z);
-    fmt::print("{:<11}", "percentile");
-    for (int p : kPercentiles) fmt::print(" {:>10}", p);
-    fmt::print("\n");
+    print("bounds      {:.4g} {:.4g} {:.4g}  to  {:.4g} {:.4g} {:.4g}\n", info.low.x, info.low.y, info.low.z,
+          info.high.x, info.high.y, info.high.z);
+    print("{:<11}", "percentile");
+    for (int p : kPercentiles) print(" {:>10}", p);
+    print("\n");
     print_row("opacity", info.opacity);
     print_row("scale", info.scale);
   }
   if (info.non_finite == 0) {
-    fmt::print("non-finite  none\n");
+    print("non-finite  none\n");
   } else {
-    fmt::print("non-finite  {} Gaussians, in", info.non_finite);
-    for (const std::string& field : info.non_finite_fields) fmt::print(" {}", field);
-    fmt::print("\n");
+    print("non-finite  {} Gaussians, in", info.non_finite);
+    for (const std::string& field : info.non_finite_fields) print(" {}", field);
+    print("\n");
   }
-  fmt::print("defects    ");
+  print("defects    ");
   for (const Defect defect : kShapeDefects) {
     const auto k = static_cast<std::size_t>(defect);
-    fmt::print("{} {} {}", defect == kShapeDefects[0] ? "" : ",", info.defects[k].found, kDefectNames[k]);
+    print("{} {} {}", defect == kShapeDefects[0] ? "" : ",", info.defects[k].found, kDefectNames[k]);
   }
-  fmt::print("\n");
+  print("\n");
 }
 
 }  // namespace

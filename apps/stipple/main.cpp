@@ -105,11 +105,11 @@ int run(int argc, char** argv) {
     return misused(app, describe(e));
   }
   if (app.get_subcommands().empty()) {
-    fmt::print("{}", kFirstSteps);
+    print("{}", kFirstSteps);
     return kMisused;
   }
   // The command has succeeded only if its results could be printed.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+  if (output_was_lost() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw Error("cannot write to the standard output");
   return 0;
 }

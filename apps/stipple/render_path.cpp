@@ -114,7 +114,7 @@ void render_video(const std::vector<PathFrame>& frames, const fs::path& video, d
   std::error_code error;
   fs::rename(whole, video, error);
   if (error) throw Error(fmt::format("cannot write {}: {}", video.string(), error.message()));
-  fmt::print("{}: {} frames\n", video.string(), frames.size());
+  print("{}: {} frames\n", video.string(), frames.size());
 }
 
 void render_folder(const std::vector<PathFrame>& frames, const fs::path& folder, const PathArguments& a,
@@ -122,7 +122,7 @@ void render_folder(const std::vector<PathFrame>& frames, const fs::path& folder,
   create_folder(folder);
   const int done = render_frames(frames, folder, options, renderer);
   require_all(done, frames.size(), fmt::format("they are in {}", folder.string()));
-  fmt::print("{}: {} frames\n", folder.string(), frames.size());
+  print("{}: {} frames\n", folder.string(), frames.size());
   if (a.path == "cameras") return;
   const fs::path video = folder / "video.mp4", ffmpeg = find_ffmpeg();
   if (ffmpeg.empty()) {
@@ -132,7 +132,7 @@ void render_folder(const std::vector<PathFrame>& frames, const fs::path& folder,
     return;
   }
   encode_video(ffmpeg, folder, a.frames_per_second, video);
-  fmt::print("{}\n", video.string());
+  print("{}\n", video.string());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "apps/stipple/programs/colmap_program.h"
 #include "apps/stipple/programs/video.h"
 #include "apps/stipple/terminal/interrupt.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "stipple/core/error.h"
 #include "stipple/scene/formats/colmap.h"
 
@@ -124,8 +125,8 @@ void run_sfm(SfmArguments a) {
   const fs::path result = run_colmap(colmap, photos, a.options, work, runner);
   const ColmapModel model = load_result(result);
   publish(result, a.output);
-  fmt::print("{}: {} of {} photos placed, {} points; next: stipple check {}\n", a.output, model.images.size(),
-             photos.names.size(), with_commas(model.points.size()), a.output);
+  print("{}: {} of {} photos placed, {} points; next: stipple check {}\n", a.output, model.images.size(),
+        photos.names.size(), with_commas(model.points.size()), a.output);
 }
 
 }  // namespace

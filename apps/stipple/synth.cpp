@@ -13,6 +13,7 @@
 #include "apps/stipple/options/whole_number.h"
 #include "apps/stipple/terminal/interrupt.h"
 #include "apps/stipple/terminal/progress.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "stipple/camera/pinhole_lens.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image/image_file.h"
@@ -90,8 +91,8 @@ void run_synth(SynthArguments a) {
   }
   save_cameras(a, views);
   progress.finish(done, "views");
-  fmt::print("{}: {} views of {}x{}, seed {}\n", a.output, views.size(), a.options.width_px,
-             a.options.height_px, a.options.seed);
+  print("{}: {} views of {}x{}, seed {}\n", a.output, views.size(), a.options.width_px, a.options.height_px,
+        a.options.seed);
 }
 
 // Options that spoil the scene in known ways. The same seed without them gives the truth.

@@ -3,19 +3,22 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
-#include <optional>
+#include <new>
 #include <utility>
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/files/create_folder.h"
 #include "apps/stipple/options/run_flags.h"
 #include "apps/stipple/run/memory_use.h"
+#include "apps/stipple/run/run_lock.h"
 #include "apps/stipple/run/run_writer.h"
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/interrupt.h"
 #include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/progress.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "stipple/core/error.h"
 #include "stipple/io/output_file.h"
 #include "stipple/io/ply/ply.h"
@@ -43,24 +46,20 @@ struct TrainArguments {
   RunFlags flags;
 };
 
+bool holds_run(const fs::path& folder) {
+  return fs::exists(folder / "options.json") || fs::exists(folder / "model.ply");
+}
+
 void check_folder(const TrainArguments& a) {
   const fs::path folder = a.output;
-  const bool holds_run = fs::exists(folder / "options.json") || fs::exists(folder / "model.ply");
   if (a.resume && !fs::exists(folder / "options.json"))
     throw Error(fmt::format("{}: this folder holds no run to resume; leave out --resume to start one",
                             folder.string()));
-  if (holds_run && !a.resume && !a.overwrite)
+  if (holds_run(folder) && !a.resume && !a.overwrite)
     throw Error(
         fmt::format("{}: this folder already holds a run; continue it with --resume, replace it with "
                     "--overwrite, or name another folder",
                     folder.string()));
-}
-
-// Removes the files of an earlier run that the new run would not overwrite at once.
-void remove_earlier_run(const fs::path& folder) {
-  std::error_code ignored;
-  for (const char* name : {"model.ply", "checkpoint", "log.jsonl", "metrics.json"})
-    fs::remove(folder / name, ignored);
 }
 
 BackendOptions backend_options(const RunOptions& options) {
@@ -99,10 +98,8 @@ void print_problems(const Scene& scene) {
 
 void print_alpha(const Scene& scene) {
   if (scene.alpha_reason.empty()) return;
-  fmt::print(
-      "alpha: {}, {}{}\n", to_text(scene.alpha), scene.alpha_reason,
-      scene.has_carved_points ? fmt::format("; {} points carved from the masks", scene.points.size()) : "");
-  std::fflush(stdout);
+  print("alpha: {}, {}{}\n", to_text(scene.alpha), scene.alpha_reason,
+        scene.has_carved_points ? fmt::format("; {} points carved from the masks", scene.points.size()) : "");
 }
 
 class TrainingRun {
@@ -114,23 +111,28 @@ class TrainingRun {
         options_(resolve(a.flags, scene_)),
         backend_(make_backend(options_.backend, backend_options(options_))),
         trainer_(*backend_, scene_, options_.train),
-        writer_(folder_) {
+        writer_(folder_, holds_run(folder_) && !a.resume) {
     print_problems(scene_);
     print_alpha(scene_);
     if (options_.train.max_gaussians > 0) warn_of_memory_cap();
-    if (a.resume)
-      restore();
-    else
-      remove_earlier_run(folder_);  // only now, since a wrong scene or option must not cost the earlier run
+    if (a.resume) restore();
     if (const std::size_t watched = trainer_.watched_views().size(); watched > 0)
-      fmt::print(
-          "{} photos are watched instead of trained on until late in the run (--guard off trains on all)\n",
-          watched);
+      print("{} photos are watched instead of trained on until late in the run (--guard off trains on all)\n",
+            watched);
     writer_.save_options(options_, a.scene, *backend_);
   }
 
   void run() {
     catch_interrupts();
+    ignore_closed_pipes();
+    const std::string stopped = rescue([&] { return train(); });
+    if (!stopped.empty() && stops_in_failure_) throw Error(stopped);
+    if (!stopped.empty()) print("{}\n", stopped);
+  }
+
+ private:
+  // Trains until the end, or until a reason to stop, which it returns; empty at the end.
+  std::string train() {
     Progress progress(trainer_.last_step(), trainer_.steps_done());
     std::string stopped;
     while (!trainer_.done() && stopped.empty()) {
@@ -138,22 +140,49 @@ class TrainingRun {
         stopped = advance(progress);
       } catch (const OutOfMemory&) {
         stopped = out_of_memory();
-      } catch (const DeviceLost& error) {
-        throw Error(fmt::format("{}; {}", error.what(), what_is_left()));
       }
     }
     progress.finish(trainer_.steps_done(), note(last_, progress));
+    if (stops_in_failure_ && writer_.is_waiting()) return fmt::format("{}; {}", stopped, what_is_left());
     finish();
-    if (!stopped.empty() && stops_in_failure_) throw Error(stopped);
-    if (!stopped.empty()) fmt::print("{}\n", stopped);
+    return stopped;
   }
 
- private:
+  // Whatever ends a run, the last good state is saved first, and the error says what there is to go on from.
+  std::string rescue(const std::function<std::string()>& work) {
+    try {
+      return work();
+    } catch (const DeviceLost& error) {
+      throw Error(fmt::format("{}; {}", error.what(), what_is_left()));
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}; {}", describe(error), save_what_there_is()));
+    } catch (const std::bad_alloc&) {
+      throw Error(fmt::format("this machine ran out of memory; {}", save_what_there_is()),
+                  {"max_gaussians", "max_resolution"});
+    } catch (const std::exception& error) {
+      throw Error(fmt::format("{}; {}", error.what(), save_what_there_is()));
+    }
+  }
+
   // What a run that ends without its state can go on from.
   std::string what_is_left() const {
+    if (writer_.is_waiting()) return fmt::format("the earlier run in {} is unchanged", folder_.string());
     if (saved_steps_ == 0) return "nothing had been saved yet";
-    return fmt::format("stipple train {} -o {} --resume continues from step {}", scene_path_,
-                       folder_.string(), saved_steps_);
+    return fmt::format("stipple train {} -o {} --resume continues from step {}, which was saved {} ago",
+                       scene_path_, folder_.string(), saved_steps_,
+                       format_duration(seconds_since(last_save_)));
+  }
+
+  // After an error: saves the state as it was before the step that failed, and says what there is to go on
+  // from. If the error lies in the saving itself, or has hit the state, that is the last checkpoint.
+  std::string save_what_there_is() {
+    if (writer_.is_waiting()) return what_is_left();
+    try {
+      writer_.write_line();
+      save();
+    } catch (const std::exception&) {
+    }
+    return what_is_left();
   }
 
   // The reason to stop as a sentence; empty if training continues.
@@ -181,6 +210,11 @@ class TrainingRun {
     }
     writer_.resume_at(trainer_.steps_done());
     saved_steps_ = trainer_.steps_done();
+    if (trainer_.dropped_count() > 0)
+      print_warning(
+          fmt::format("the checkpoint has {} Gaussians; the {} least important were dropped to keep to {}",
+                      trainer_.device_gaussians().size() + trainer_.dropped_count(), trainer_.dropped_count(),
+                      trainer_.memory_cap() > 0 ? "what the device's memory allows" : "--max-gaussians"));
   }
 
   StepReport step() {
@@ -198,11 +232,8 @@ class TrainingRun {
     if (report.guard && report.guard->kind == GuardEvent::Kind::kRecovered)
       print_warning(describe(*report.guard));
     else if (report.guard)
-      fmt::print("{}\n", describe(*report.guard));
-    if (report.guard) {
-      std::fflush(stdout);
-      writer_.add(*report.guard, report.step);
-    }
+      print("{}\n", describe(*report.guard));
+    if (report.guard) writer_.add(*report.guard, report.step);
     if (report.was_skipped) {
       print_warning(
           fmt::format("step {} was skipped, because its loss or gradients were not finite", report.step));
@@ -231,14 +262,12 @@ class TrainingRun {
   }
 
   std::string reason_to_stop(const StepReport& report, double seconds) {
-    const std::string saved = fmt::format("the run was saved in {}", folder_.string());
     stops_in_failure_ = true;
     if (interrupted())
-      return fmt::format("interrupted at step {}; {}, continue it with --resume", report.step, saved);
+      return fmt::format("interrupted at step {}{}", report.step, was_saved(", continue it with --resume"));
     if (report.skipped_in_a_row >= kMaxSkipsInARow)
-      return fmt::format(
-          "{} steps in a row had a loss or gradients that were not finite; {}, try lower learning rates",
-          kMaxSkipsInARow, saved);
+      return fmt::format("{} steps in a row had a loss or gradients that were not finite{}", kMaxSkipsInARow,
+                         was_saved(", try lower learning rates"));
     stops_in_failure_ = false;
     if (options_.time_limit_s > 0 && seconds >= options_.time_limit_s)
       return fmt::format("the time limit was reached at step {}; continue with --resume", report.step);
@@ -247,23 +276,26 @@ class TrainingRun {
     return "";
   }
 
+  // A run that stops in failure before its first save leaves an earlier run in its folder alone.
+  std::string was_saved(const std::string& advice) const {
+    if (writer_.is_waiting()) return "";
+    return fmt::format("; the run was saved in {}{}", folder_.string(), advice);
+  }
+
   std::string out_of_memory() {
     stops_in_failure_ = true;
     const std::size_t count = trainer_.device_gaussians().size();
     return fmt::format(
-        "the device ran out of memory at step {} with {} Gaussians; the run was saved in {}, "
-        "continue it with --resume --max-gaussians {}",
-        trainer_.steps_done(), count, folder_.string(), fewer_gaussians(count));
+        "the device ran out of memory at step {} with {} Gaussians{}", trainer_.steps_done(), count,
+        was_saved(fmt::format(", continue it with --resume --max-gaussians {}", fewer_gaussians(count))));
   }
 
   void evaluate_now(int step) {
     if (!options_.train.hold_out) return;
     const Evaluation e = trainer_.evaluate(scene_.test_views());
     writer_.add(e, step, trainer_.device_gaussians().size());
-    fmt::print("step {}: PSNR {:.2f} dB, SSIM {:.4f} on {} held-out views, {} Gaussians, {}\n", step, e.psnr,
-               e.ssim, e.views.size(), trainer_.device_gaussians().size(),
-               format_duration(writer_.seconds()));
-    std::fflush(stdout);
+    print("step {}: PSNR {:.2f} dB, SSIM {:.4f} on {} held-out views, {} Gaussians, {}\n", step, e.psnr,
+          e.ssim, e.views.size(), trainer_.device_gaussians().size(), format_duration(writer_.seconds()));
   }
 
   // On a fast device, many steps pass in the time that writing a checkpoint takes.
@@ -273,11 +305,12 @@ class TrainingRun {
   }
 
   void save() {
+    if (writer_.is_waiting()) writer_.replace_earlier_run();
     trainer_.save(folder_ / "checkpoint");
-    save_ply(trainer_.gaussians(), folder_ / "model.ply");
-    save_metrics();
     last_save_ = Clock::now();
     saved_steps_ = trainer_.steps_done();
+    save_ply(trainer_.gaussians(), folder_ / "model.ply");
+    save_metrics();
   }
 
   void save_metrics() const {
@@ -291,9 +324,9 @@ class TrainingRun {
       evaluate_now(trainer_.steps_done());
       save_metrics();
     }
-    fmt::print("{}: {} Gaussians, {} steps, {} (model.ply, checkpoint, metrics.json, log.jsonl)\n",
-               folder_.string(), trainer_.device_gaussians().size(), trainer_.steps_done(),
-               format_duration(writer_.seconds()));
+    print("{}: {} Gaussians, {} steps, {} (model.ply, checkpoint, metrics.json, log.jsonl)\n",
+          folder_.string(), trainer_.device_gaussians().size(), trainer_.steps_done(),
+          format_duration(writer_.seconds()));
     if (trainer_.skipped_count() > 0)
       print_warning(fmt::format("{} steps were skipped, because their loss or gradients were not finite",
                                 trainer_.skipped_count()));
@@ -314,22 +347,25 @@ class TrainingRun {
   bool has_warned_of_memory_ = false;
 };
 
-void run_train(TrainArguments a) {
-  check_folder(a);
+void train_in_folder(TrainArguments a) {
+  const RunLock lock(a.output);
+  check_folder(a);  // again: another run may have ended in the meantime
   if (a.resume && a.flags.config.empty()) a.flags.config = (fs::path(a.output) / "options.json").string();
-  const RunOptions options = resolve(a.flags);
+  TrainingRun(a, resolve(a.flags)).run();
+}
+
+void run_train(const TrainArguments& a) {
+  check_folder(a);
   const bool is_new = !fs::exists(a.output);
   OutputFile::check(create_folder(a.output) /
                     "model.ply");  // before the work, so that a mistake costs nothing
-  std::optional<TrainingRun> run;
   try {
-    run.emplace(a, options);
+    train_in_folder(a);
   } catch (...) {
     std::error_code is_not_empty;
     if (is_new) fs::remove(a.output, is_not_empty);
     throw;
   }
-  run->run();
 }
 
 }  // namespace

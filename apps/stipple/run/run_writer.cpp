@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include <sstream>
+
 #include "apps/stipple/run/memory_use.h"
 #include "apps/stipple/run/options_json.h"
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
+#include "stipple/io/input_file.h"
 #include "stipple/io/output_file.h"
 
 namespace stipple {
@@ -26,6 +29,14 @@ void save(const fs::path& path, const ordered_json& content) {
   file.commit();
 }
 
+// Empty if there is no such file.
+std::string text_of(const fs::path& path) {
+  if (!fs::exists(path)) return "";
+  InputFile file(path);
+  const std::span<const std::byte> bytes = file.take_rest();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 std::string machine() {
   utsname name{};
   uname(&name);
@@ -38,19 +49,33 @@ ordered_json number_or_null(double value) {
 
 }  // namespace
 
-void RunWriter::save_options(const RunOptions& options, const fs::path& scene, const Backend& backend) const {
-  ordered_json out;
+void RunWriter::save_options(const RunOptions& options, const fs::path& scene, const Backend& backend) {
+  ordered_json& out = options_;
   out["version"] = STIPPLE_VERSION;
   out["backend"] = std::string(backend.name());
   out["machine"] = fmt::format("{}; {}", machine(), backend.description());
   out["scene"] = fs::absolute(scene).lexically_normal().string();
   out["scene_options"] = scene_options_to_json(options.scene);
   out["train"] = run_options_to_json(options);
-  save(folder_ / "options.json", out);
+  if (!is_waiting_) save(folder_ / "options.json", out);
+}
+
+void RunWriter::replace_earlier_run() {
+  for (const char* name : {"checkpoint", "metrics.json"}) {
+    std::error_code error;
+    fs::remove(folder_ / name, error);
+    if (error) throw Error(fmt::format("cannot remove {}: {}", (folder_ / name).string(), error.message()));
+  }
+  save(folder_ / "options.json", options_);
+  OutputFile log(folder_ / "log.jsonl");
+  log.write(waiting_log_);
+  log.commit();
+  waiting_log_.clear();
+  is_waiting_ = false;
 }
 
 void RunWriter::resume_at(int step) {
-  std::ifstream old(folder_ / "log.jsonl");
+  std::istringstream old(text_of(folder_ / "log.jsonl"));
   std::string kept;
   for (std::string line; std::getline(old, line);) {
     const json parsed = json::parse(line, nullptr, false);
@@ -61,12 +86,10 @@ void RunWriter::resume_at(int step) {
     if (const auto found = parsed.find("seconds"); found != parsed.end() && found->is_number())
       seconds_ = *found;
   }
-  old.close();
   OutputFile file(folder_ / "log.jsonl");
   file.write(kept);
   file.commit();
-  std::ifstream metrics(folder_ / "metrics.json");
-  const ordered_json parsed = ordered_json::parse(metrics, nullptr, false);
+  const ordered_json parsed = ordered_json::parse(text_of(folder_ / "metrics.json"), nullptr, false);
   if (!parsed.is_object()) return;
   const auto keep_earlier = [&](const char* name, ordered_json& to) {
     const auto found = parsed.find(name);
@@ -99,12 +122,20 @@ void RunWriter::write_line() {
   line["psnr"] = psnr_ / summed_;
   line["gaussians"] = last_.gaussian_count;
   for (std::size_t i = 0; i < ms_.size(); ++i) line["ms"][kStageNames[i]] = ms_[i] / summed_;
-  if (!log_.is_open()) log_.open(folder_ / "log.jsonl", std::ios::app);
-  log_ << line.dump() << std::endl;
-  if (!log_) throw Error(fmt::format("cannot write {}; is the disk full?", (folder_ / "log.jsonl").string()));
+  add_to_log(line.dump() + "\n");
   summed_ = 0;
   loss_ = psnr_ = 0;
   ms_ = {};
+}
+
+void RunWriter::add_to_log(const std::string& line) {
+  if (is_waiting_) {
+    waiting_log_ += line;
+    return;
+  }
+  if (!log_.is_open()) log_.open(folder_ / "log.jsonl", std::ios::app);
+  log_ << line << std::flush;
+  if (!log_) throw Error(fmt::format("cannot write {}; is the disk full?", (folder_ / "log.jsonl").string()));
 }
 
 void RunWriter::add(const Evaluation& evaluation, int step, std::size_t gaussian_count) {

@@ -14,10 +14,18 @@ namespace stipple {
 
 class RunWriter {
  public:
-  explicit RunWriter(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  // If the run replaces an earlier one in its folder, nothing is written until replace_earlier_run(): a run
+  // that fails before it has anything to save must not cost the earlier one.
+  RunWriter(std::filesystem::path folder, bool replaces_earlier_run)
+      : folder_(std::move(folder)), is_waiting_(replaces_earlier_run) {}
 
-  void save_options(const RunOptions& options, const std::filesystem::path& scene,
-                    const Backend& backend) const;
+  void save_options(const RunOptions& options, const std::filesystem::path& scene, const Backend& backend);
+
+  // Whether the files in the folder are still those of an earlier run.
+  bool is_waiting() const { return is_waiting_; }
+  // Removes the checkpoint and the metrics of the earlier run and replaces its options and its log. At every
+  // moment in between, the files that are there belong together. The model stays until the next one is saved.
+  void replace_earlier_run();
 
   // Continues the log and the evaluations of a resumed run; entries after this step are removed.
   void resume_at(int step);
@@ -35,7 +43,12 @@ class RunWriter {
  private:
   static constexpr int kLogEvery = 100;
 
+  void add_to_log(const std::string& line);
+
   std::filesystem::path folder_;
+  bool is_waiting_;
+  nlohmann::ordered_json options_;  // until they are written
+  std::string waiting_log_;         // likewise
   std::ofstream log_;
   nlohmann::ordered_json evaluations_ = nlohmann::ordered_json::array();
   nlohmann::ordered_json guard_events_ = nlohmann::ordered_json::array();

@@ -20,10 +20,11 @@ bool wants_color() {
 }
 
 void print_line(const char* label, fmt::color color, const std::string& message) {
+  const std::string text = visible(message, false);
   if (wants_color())
-    write_message(fmt::format("{} {}\n", fmt::styled(label, fmt::emphasis::bold | fmt::fg(color)), message));
+    write_message(fmt::format("{} {}\n", fmt::styled(label, fmt::emphasis::bold | fmt::fg(color)), text));
   else
-    write_message(fmt::format("{} {}\n", label, message));
+    write_message(fmt::format("{} {}\n", label, text));
 }
 
 // "--a", "--a and --b", "--a, --b and --c"

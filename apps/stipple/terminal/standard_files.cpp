@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 
 namespace stipple {
@@ -13,6 +14,40 @@ void open_standard_files() {
     if (fcntl(file, F_GETFD) != -1) continue;
     if (open("/dev/null", O_RDWR) != file) return;  // it takes the lowest free number, which is this one
   }
+}
+
+namespace {
+
+bool has_lost_output = false;
+
+}  // namespace
+
+void write_output(const std::string& text) {
+  const std::string shown = visible(text, true);
+  // Flushed, so that another program can follow the output of a long command.
+  if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size() || std::fflush(stdout) != 0)
+    has_lost_output = true;
+}
+
+bool output_was_lost() { return has_lost_output; }
+
+void ignore_closed_pipes() { std::signal(SIGPIPE, SIG_IGN); }
+
+std::string visible(const std::string& text, bool keeps_lines) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool is_wide_control = byte == 0xc2 && 0x80 <= next && next <= 0x9f;  // U+0080 to U+009F in UTF-8
+    const bool is_control = byte < 0x20 || byte == 0x7f || is_wide_control;
+    const bool is_kept = byte == '\t' || (byte == '\n' && keeps_lines);
+    if (is_control && !is_kept)
+      result += fmt::format("\\x{:02x}", is_wide_control ? next : byte);
+    else
+      result += text[i];
+    if (is_wide_control) ++i;
+  }
+  return result;
 }
 
 void write_message(const std::string& text) {

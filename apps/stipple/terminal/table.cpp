@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apps/stipple/terminal/standard_files.h"
+
 namespace stipple {
 
 void print_table(const std::vector<std::vector<std::string>>& rows) {
@@ -13,9 +15,9 @@ void print_table(const std::vector<std::vector<std::string>>& rows) {
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   for (const auto& row : rows) {
-    fmt::print("{:<{}}", row[0], widths[0]);
-    for (std::size_t i = 1; i < row.size(); ++i) fmt::print("  {:>{}}", row[i], widths[i]);
-    fmt::print("\n");
+    print("{:<{}}", row[0], widths[0]);
+    for (std::size_t i = 1; i < row.size(); ++i) print("  {:>{}}", row[i], widths[i]);
+    print("\n");
   }
 }
 
