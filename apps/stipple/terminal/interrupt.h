@@ -3,8 +3,9 @@
 
 namespace stipple {
 
-// After this call, the first Ctrl-C or SIGTERM does not end the program but makes interrupted() true, so that
-// it can stop and save. A second signal of the same kind ends it.
+// After this call, the first Ctrl-C, SIGTERM or SIGHUP does not end the program but makes interrupted() true,
+// so that it can stop and save. A second Ctrl-C or SIGTERM ends it. A second SIGHUP does not: when a terminal
+// is closed, both the shell and the system may send one. After nohup, SIGHUP stays ignored.
 void catch_interrupts();
 bool interrupted();
 
