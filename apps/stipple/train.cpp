@@ -11,6 +11,7 @@
 #include "apps/stipple/commands.h"
 #include "apps/stipple/files/create_folder.h"
 #include "apps/stipple/options/run_flags.h"
+#include "apps/stipple/run/memory_reserve.h"
 #include "apps/stipple/run/memory_use.h"
 #include "apps/stipple/run/run_lock.h"
 #include "apps/stipple/run/run_writer.h"
@@ -125,6 +126,7 @@ class TrainingRun {
   void run() {
     catch_interrupts();
     ignore_closed_pipes();
+    keep_memory_reserve();
     const std::string stopped = rescue([&] { return train(); });
     if (!stopped.empty() && stops_in_failure_) throw Error(stopped);
     if (!stopped.empty()) print("{}\n", stopped);
@@ -265,6 +267,9 @@ class TrainingRun {
     stops_in_failure_ = true;
     if (interrupted())
       return fmt::format("interrupted at step {}{}", report.step, was_saved(", continue it with --resume"));
+    if (memory_ran_out())
+      return fmt::format("this machine ran out of memory at step {}{}", report.step,
+                         was_saved(", continue it with --resume and fewer Gaussians or smaller photos"));
     if (report.skipped_in_a_row >= kMaxSkipsInARow)
       return fmt::format("{} steps in a row had a loss or gradients that were not finite{}", kMaxSkipsInARow,
                          was_saved(", try lower learning rates"));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # train_commands_test.sh STIPPLE: trains with the real command and checks its files and exit statuses. A run that is
-# interrupted, killed or out of disk space loses nothing: resumed, it ends with the bits of a run that was never stopped.
+# interrupted or out of disk space loses nothing: resumed, it ends with the bits of a run that was never stopped.
 . "$(dirname "$0")/command_test.sh"
 trap 'umount "$work/disk" 2>/dev/null; clean_up' EXIT
 same() { cmp -s "$1/model.ply" "$2/model.ply"; }
@@ -90,22 +90,6 @@ end=$(($(steps_of stopped) + 50))
 run train scene -o stopped --resume --stop-at $end
 run train scene -o straight --eval $endless --stop-at $end
 check "the interrupted run is resumed to the same bits" same straight stopped
-
-# Killed 20 times and resumed each time: three times out of four at a random moment after its next checkpoint, so that the
-# run advances, and otherwise at a random moment while it starts.
-RANDOM=7
-resume() { [ ! -e killed/options.json ] || echo --resume; }
-for round in $(seq 20); do
-  touch started
-  start "$stipple" train scene -o killed --eval $endless --checkpoint-every 10 --checkpoint-seconds 0 $(resume)
-  [ $((round % 4)) = 1 ] || wait_until [ killed/checkpoint -nt started ]
-  sleep "$(printf '0.%03d' $((RANDOM % 50)))"
-  stop_with KILL
-done
-end=$(($(steps_of killed) + 50))  # metrics.json is at most one checkpoint, 10 steps, behind
-run train scene -o killed --resume --stop-at $end
-run train scene -o unharmed --eval $endless --stop-at $end
-check "a run that was killed 20 times ends with the same bits" same unharmed killed
 
 check "the default interval between checkpoints is a minute" grep -q '"checkpoint_seconds": 60.0' fast/options.json
 start "$stipple" train scene -o seldom $endless --checkpoint-every 10 --checkpoint-seconds 86400

@@ -66,6 +66,7 @@ void RunWriter::replace_earlier_run() {
     fs::remove(folder_ / name, error);
     if (error) throw Error(fmt::format("cannot remove {}: {}", (folder_ / name).string(), error.message()));
   }
+  flush_folder(folder_);  // or the new options could reach the disk before the old checkpoint is gone
   save(folder_ / "options.json", options_);
   OutputFile log(folder_ / "log.jsonl");
   log.write(waiting_log_);

@@ -94,7 +94,12 @@ void InputFile::fill(std::size_t count) {
 }
 
 void InputFile::fail_with_errno(std::string_view what) const {
-  throw Error(fmt::format("cannot {} {}: {}", what, name_, std::generic_category().message(errno)));
+  const int reason = errno;
+  const std::string message =
+      fmt::format("cannot {} {}: {}", what, name_, std::generic_category().message(reason));
+  for (const int about_the_file : {ENOENT, ENOTDIR, EACCES, EPERM, EISDIR, ELOOP, ENAMETOOLONG, ENXIO})
+    if (reason == about_the_file) throw Error(message);
+  throw ReadError(message);
 }
 
 std::string printable(std::string_view text) {

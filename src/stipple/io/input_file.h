@@ -9,7 +9,17 @@
 #include <string_view>
 #include <vector>
 
+#include "stipple/core/error.h"
+
 namespace stipple {
+
+// The system failed to read a file that is there: a disk error, a lost network drive, too many open files. A
+// file that is missing, protected or malformed is an Error of another kind. The difference matters to readers
+// that leave out what they cannot use: what is only unavailable for the moment must not be left out.
+class ReadError : public Error {
+ public:
+  using Error::Error;
+};
 
 // A regular file read from front to back through a buffer. The number of remaining bytes is always known, so
 // a reader can check the claims of a header before it allocates memory. The spans and strings returned here

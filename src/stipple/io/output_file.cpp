@@ -158,16 +158,9 @@ void OutputFile::commit() {
   errno = reason;
   if (!is_done) fail_with_errno();
   temporary_.clear();
-  if (!in_place_) flush_folder();
-}
-
-// The name of a file is part of its folder, which has to reach the disk as well. By now the file is complete
-// and in place, so that a failure, as on file systems that cannot do this, is no reason to report one.
-void OutputFile::flush_folder() const {
-  const int descriptor = ::open(folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
-  ::close(descriptor);
+  // The name of a file is part of its folder, which has to reach the disk as well. By now the file is
+  // complete and in place, so that a failure of this is no reason to report one.
+  if (!in_place_) flush_folder(folder());
 }
 
 std::filesystem::path OutputFile::folder() const {
@@ -179,5 +172,12 @@ void OutputFile::fail(std::string_view reason) const {
 }
 
 void OutputFile::fail_with_errno() const { fail(std::generic_category().message(errno)); }
+
+void flush_folder(const std::filesystem::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
 
 }  // namespace stipple

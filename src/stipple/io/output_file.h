@@ -37,7 +37,6 @@ class OutputFile {
   void follow_links();
   void open_temporary();
   void name_temporary();
-  void flush_folder() const;
   std::filesystem::path folder() const;
   void open_in_place();
   [[noreturn]] void fail(std::string_view reason) const;
@@ -49,5 +48,9 @@ class OutputFile {
   bool in_place_ = false;            // the target is written directly
   int descriptor_ = -1;
 };
+
+// Writes the names in a folder to disk, so that what was created, renamed or removed there stays so after a
+// power cut. Does nothing where the file system cannot do this.
+void flush_folder(const std::filesystem::path& folder);
 
 }  // namespace stipple

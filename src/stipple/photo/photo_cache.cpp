@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <new>
 #include <tuple>
 #include <utility>
 
@@ -102,7 +103,10 @@ void PhotoCache::work(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   std::optional<std::size_t> view;
   const auto found = [&] {
-    if (!stop.stop_requested()) view = start_next();
+    try {
+      if (!stop.stop_requested()) view = start_next();
+    } catch (const std::bad_alloc&) {  // nothing is decoded ahead, and get() reports what is wrong
+    }
     return view.has_value();
   };
   while (changed_.wait(lock, stop, found)) {

@@ -11,6 +11,7 @@
 #include "stipple/core/quantile.h"
 #include "stipple/core/spread.h"
 #include "stipple/io/image/image_file.h"
+#include "stipple/io/input_file.h"
 
 namespace stipple {
 
@@ -32,6 +33,8 @@ float transparent_share(const std::filesystem::path& path) {
     for (std::size_t i = channels - 1; i < image.values.size(); i += channels)
       transparent += image.values[i] == 0;
     return static_cast<float>(transparent) / static_cast<float>(image.pixel_count());
+  } catch (const ReadError&) {
+    throw;
   } catch (const Error&) {  // reported when it is loaded to be checked or trained on
     return kUnreadable;
   }

@@ -38,7 +38,7 @@ class Checksum {
   uLong value_ = 0;
 };
 
-// A file that cannot be read now counts as empty: training reports it when it needs it.
+// A file that does not exist counts as empty: training reports it when it needs it.
 void add_file(const std::filesystem::path& path, Checksum& to) {
   if (path.empty()) return;
   try {
@@ -46,6 +46,8 @@ void add_file(const std::filesystem::path& path, Checksum& to) {
     to.add_value(file.remaining_bytes());
     if (file.remaining_bytes() > kTailBytes) file.skip(file.remaining_bytes() - kTailBytes);
     to.add(file.take_rest());
+  } catch (const ReadError&) {
+    throw;
   } catch (const Error&) {
   }
 }

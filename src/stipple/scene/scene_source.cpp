@@ -7,6 +7,7 @@
 #include <set>
 
 #include "stipple/core/error.h"
+#include "stipple/io/input_file.h"
 #include "stipple/scene/formats/colmap.h"
 #include "stipple/scene/formats/points_file.h"
 #include "stipple/scene/formats/transforms.h"
@@ -83,6 +84,8 @@ fs::path choose_model(const std::vector<fs::path>& models, const fs::path& root,
     std::size_t count = 0;
     try {
       count = colmap_image_count(models[i]);
+    } catch (const ReadError&) {
+      throw;
     } catch (const Error&) {  // a broken model counts as empty
     }
     list += fmt::format("{}{} ({})", i == 0 ? "" : ", ", relative_name(models[i], root),
@@ -147,6 +150,8 @@ void read_transforms_points(const Transforms& transforms, SceneSource& source) {
                                  fmt::format("{} in {} with coordinates that are not finite",
                                              count_of(bad_count, "point"), path->string()),
                                  "They are left out."});
+  } catch (const ReadError&) {
+    throw;
   } catch (const Error& error) {
     fail(error.what());
   }

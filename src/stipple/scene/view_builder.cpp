@@ -9,6 +9,7 @@
 #include "stipple/camera/pinhole_lens.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image/orientation.h"
+#include "stipple/io/input_file.h"
 #include "stipple/photo/undistort.h"
 
 namespace stipple {
@@ -86,6 +87,8 @@ void ViewBuilder::add(const SourceImage& image) {
   if (!paths_.insert(path->lexically_normal()).second) return duplicates_.add(image.name);
   try {
     add_found(image, *name, *path);
+  } catch (const ReadError&) {
+    throw;
   } catch (const Error& error) {
     unreadable_.add(error.what());
   }

@@ -17,6 +17,7 @@
 #include "stipple/core/parallel.h"
 #include "stipple/core/random.h"
 #include "stipple/core/spread.h"
+#include "stipple/io/input_file.h"
 #include "stipple/photo/load_photo.h"
 #include "stipple/scene/layout.h"
 
@@ -65,6 +66,8 @@ std::optional<Silhouette> load_silhouette(const SceneView& full_size, float focu
   for (std::size_t i = 0; i < s.photo.alpha.size(); ++i)
     if (s.photo.alpha[i] >= kSolid) s.solid.push_back(static_cast<std::uint32_t>(i));
   return s.solid.empty() ? std::nullopt : std::optional(std::move(s));
+} catch (const ReadError&) {
+  throw;
 } catch (const Error&) {
   return {};
 }

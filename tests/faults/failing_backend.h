@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A CPU backend of which one operation fails: an allocation, a copy or a stage, as on a GPU.
+#include "stipple/backend/cpu/cpu_backend.h"
+
+namespace stipple {
+
+enum class DeviceFault {
+  kOutOfMemory,  // an allocation fails, once
+  kError,        // any operation fails, once
+  kLost,         // any operation fails, and all that follow
+};
+
+class FailingBackend : public cpu::CpuBackend {
+ public:
+  // Operation number `which`, from 1, fails; 0 only counts them.
+  FailingBackend(DeviceFault fault, std::size_t which) : fault_(fault), which_(which) {}
+
+  std::size_t operation_count() const { return count_; }
+  void stop_failing() { which_ = 0; }
+
+  std::unique_ptr<Memory> allocate(std::size_t bytes) override {
+    if (fault_ == DeviceFault::kOutOfMemory && ++count_ == which_) throw OutOfMemory("no memory is left");
+    operate();
+    return CpuBackend::allocate(bytes);
+  }
+  void upload(std::span<const std::byte> from, Memory& to) override {
+    operate();
+    CpuBackend::upload(from, to);
+  }
+  void download(const Memory& from, std::span<std::byte> to) const override {
+    operate();
+    CpuBackend::download(from, to);
+  }
+  void fill_zero(Memory& memory, std::size_t bytes) override {
+    operate();
+    CpuBackend::fill_zero(memory, bytes);
+  }
+  void copy(const Memory& from, Memory& to, std::size_t bytes) override {
+    operate();
+    CpuBackend::copy(from, to, bytes);
+  }
+
+  PassResult read(Pass& pass) override {
+    operate();
+    return CpuBackend::read(pass);
+  }
+  void project(const DeviceGaussians& g, const Precomputed& p, const View& view, Pass& pass) override {
+    operate();
+    CpuBackend::project(g, p, view, pass);
+  }
+  void bin(const View& view, Pass& pass) override {
+    operate();
+    CpuBackend::bin(view, pass);
+  }
+  void blend(const View& view, Pass& pass) override {
+    operate();
+    CpuBackend::blend(view, pass);
+  }
+  void loss(const View& view, const LossTarget& target, const LossOptions& options, Pass& pass) override {
+    operate();
+    CpuBackend::loss(view, target, options, pass);
+  }
+  void blend_backward(const View& view, const WantedGradients& wanted, Pass& pass) override {
+    operate();
+    CpuBackend::blend_backward(view, wanted, pass);
+  }
+  void project_backward(const DeviceGaussians& g, const Precomputed& p, const View& view,
+                        const WantedGradients& wanted, Pass& pass, GradientSum& sum) override {
+    operate();
+    CpuBackend::project_backward(g, p, view, wanted, pass, sum);
+  }
+  void optimize(TrainState& state, const GradientSum& sum, const AdamOptions& adam, const LossOptions& loss,
+                Pass& pass) override {
+    operate();
+    CpuBackend::optimize(state, sum, adam, loss, pass);
+  }
+  void perturb(DeviceGaussians& g, float amount, std::uint64_t seed, Pass& pass) override {
+    operate();
+    CpuBackend::perturb(g, amount, seed, pass);
+  }
+  void project_backward_optimize(TrainState& state, const View& view, const WantedGradients& wanted,
+                                 const AdamOptions& adam, const LossOptions& loss, Pass& pass) override {
+    operate();
+    CpuBackend::project_backward_optimize(state, view, wanted, adam, loss, pass);
+  }
+  void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
+              Memory& to) override {
+    operate();
+    CpuBackend::gather(from, rows, row_bytes, to);
+  }
+
+ private:
+  void operate() const {
+    if (fault_ == DeviceFault::kOutOfMemory) return;
+    ++count_;
+    if (fault_ == DeviceFault::kError && count_ == which_) throw Error("a kernel could not be launched");
+    if (fault_ == DeviceFault::kLost && which_ > 0 && count_ >= which_)
+      throw DeviceLost("the device is lost");
+  }
+
+  DeviceFault fault_;
+  std::size_t which_;
+  mutable std::size_t count_ = 0;
+};
+
+}  // namespace stipple
