@@ -5,6 +5,7 @@
 
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
+#include "stipple/io/json.h"
 #include "stipple/options/option_text.h"
 
 namespace stipple {
@@ -39,8 +40,7 @@ void from_json_value(const json& object, const char* name, const std::string& fi
 json load_options(const std::filesystem::path& path) {
   InputFile file(path);
   const std::span<const std::byte> bytes = file.take_rest();
-  const char* text = reinterpret_cast<const char*>(bytes.data());
-  json parsed = json::parse(text, text + bytes.size(), nullptr, false);
+  const json parsed = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (!parsed.is_object() || !parsed.contains("train") || !parsed["train"].is_object())
     throw Error(fmt::format("{}: this is not the options.json of a training run", path.string()));
   return parsed;

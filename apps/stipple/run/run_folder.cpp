@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "apps/stipple/run/options_json.h"
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
+#include "stipple/io/json.h"
 
 namespace stipple {
 
@@ -28,7 +28,7 @@ std::string read_text(const fs::path& path) {
 
 // Null unless the text is exactly one JSON object.
 json parse_object(std::string_view text) {
-  json parsed = json::parse(text.begin(), text.end(), nullptr, false);
+  json parsed = parse_json(text);
   return parsed.is_object() ? parsed : json();
 }
 

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
+#include "stipple/io/json.h"
 #include "stipple/io/output_file.h"
 
 namespace stipple {
@@ -137,14 +137,16 @@ class Fields {
   const std::string& file_name_;
 };
 
-json parse_json(InputFile& file) {
+json load_json(InputFile& file) {
   if (file.remaining_bytes() > kMaxFileBytes) {
     throw Error(fmt::format("{}: a camera file must not be larger than 1 MiB", file.name()));
   }
   const std::span<const std::byte> bytes = file.take_rest();
-  const char* text = reinterpret_cast<const char*>(bytes.data());
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (const std::string_view excess = json_excess(text); !excess.empty())
+    throw Error(fmt::format("{}: the file {}", file.name(), excess));
   try {
-    return json::parse(text, text + bytes.size());
+    return json::parse(text);  // not parse_json(), for the message
   } catch (const json::exception& error) {
     // The message reads "[json.exception.parse_error.101] parse error at line 1, column 2: ..."; users do not
     // need the part in brackets.
@@ -166,7 +168,7 @@ bool is_finite(const Camera& camera) {
 
 Camera load_camera(const std::filesystem::path& path) {
   InputFile file(path);
-  const json object = parse_json(file);
+  const json object = load_json(file);
   const Fields fields(object, file.name());
   Camera camera;
   camera.width_px = fields.side_px("width");

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
+#include "stipple/io/json.h"
 #include "stipple/scene/formats/transforms.h"
 
 namespace stipple {
@@ -59,8 +59,10 @@ json load_json(const fs::path& path) {
     throw Error(fmt::format("{}: the file is larger than 1 GiB; this is not a transforms.json", file.name()));
   const std::span<const std::byte> bytes = file.take_rest();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  json parsed = json::parse(text, nullptr, false, true);
-  if (parsed.is_discarded()) parsed = json::parse(with_null_for_nan(text), nullptr, false, true);
+  if (const std::string_view excess = json_excess(text); !excess.empty())
+    throw Error(fmt::format("{}: the file {}", file.name(), excess));
+  json parsed = parse_json(text, JsonComments::kIgnored);
+  if (parsed.is_discarded()) parsed = parse_json(with_null_for_nan(text), JsonComments::kIgnored);
   if (parsed.is_discarded())
     throw Error(
         fmt::format("{}: the file is not valid JSON; it may be truncated, so export it again", file.name()));

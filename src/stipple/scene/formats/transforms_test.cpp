@@ -176,7 +176,7 @@ TEST(Transforms, RejectsOtherFiles) {
   EXPECT_EQ(error("{}"), ": there is no \"frames\" list; this is not a transforms.json");
   EXPECT_EQ(error("{\"frames\":7}"), ": there is no \"frames\" list; this is not a transforms.json");
   EXPECT_EQ(error(std::string(100'000, '[')),
-            ": the file is not valid JSON; it may be truncated, so export it again");
+            ": the file is nested more than 64 levels deep; export it again");
 }
 
 TEST(Transforms, SurvivesTruncatedAndAlteredFiles) {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// JSON from files, which anyone may have written. The parser takes some fifty times the memory of a text of
+// brackets, and copying or printing a deeply nested value overflows the stack; the limits here are far beyond
+// what Stipple and the programs whose files it reads write. Include this in .cpp files only: the header of
+// the parser compiles slowly.
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace stipple {
+
+// Returns what makes the text too costly to parse, as the end of a sentence that starts with the name of the
+// file; empty if nothing does.
+std::string_view json_excess(std::string_view text);
+
+enum class JsonComments { kRefused, kIgnored };
+
+// Returns a discarded value (nlohmann's is_discarded()) if the text is not valid JSON, or too costly to
+// parse.
+template <class Json = nlohmann::json>
+Json parse_json(std::string_view text, JsonComments comments = JsonComments::kRefused) {
+  if (!json_excess(text).empty()) return Json(Json::value_t::discarded);
+  return Json::parse(text, nullptr, false, comments == JsonComments::kIgnored);
+}
+
+}  // namespace stipple
