@@ -109,4 +109,22 @@ check "truncated metrics.json: the error names it" one_line_with "other/metrics.
 run compare
 check "compare without runs: usage error" status_is 2
 
+# Copying or printing a value that is nested this deeply would overflow the stack.
+deep=$(printf '[%.0s' {1..200000})
+closed=$(printf ']%.0s' {1..200000})
+mkdir deep
+cp fit/model.ply deep/
+echo '{"scene": "scene", "train": {"steps": '"$deep$closed"'}}' >deep/options.json
+echo '{"steps": 300, "evaluations": '"$deep$closed"'}' >deep/metrics.json
+{ echo '{"step": '"$deep$closed"'}'; echo '{"step": 100, "seconds": 3.5, "psnr": 21.5}'; } >deep/log.jsonl
+run eval deep
+check "deeply nested options.json: the error names it" fails_with "deep/options.json: the file is truncated or malformed"
+run train moved -o new --config deep/options.json
+check "deeply nested --config: the error names it" fails_with "this is not the options.json of a training run"
+run compare deep
+check "deeply nested metrics.json: the error names it" fails_with "deep/metrics.json: the file is truncated or malformed"
+rm deep/metrics.json
+run compare deep
+check "deeply nested line of log.jsonl: it is ignored" status_is 0
+
 finish

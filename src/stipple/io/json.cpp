@@ -8,8 +8,8 @@ namespace stipple {
 
 namespace {
 
-constexpr std::size_t kMaxDepth = 64;           // a matrix in a frame of a transforms.json is at depth 4
-constexpr std::size_t kMaxValues = 10'000'000;  // of up to 100 bytes each; a frame has about 30
+constexpr std::size_t kMaxDepth = 64;          // a matrix in a frame of a transforms.json is at depth 4
+constexpr std::size_t kMaxValues = 5'000'000;  // of up to 100 bytes each; a frame has about 40
 constexpr std::size_t kNone = std::string_view::npos;
 
 // Returns the position behind the string or comment that starts at `begin`.
@@ -57,7 +57,7 @@ std::string_view json_excess(std::string_view text) {
       default:
         break;
     }
-    if (separators > kMaxValues) return "has more than 10 million values; export fewer photos";
+    if (separators > kMaxValues) return "has more than 5 million values; export fewer photos";
     ++i;
   }
   return {};

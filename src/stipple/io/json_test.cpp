@@ -45,10 +45,10 @@ TEST(Json, StringsAndCommentsHideNothing) {
 }
 
 TEST(Json, LimitsTheNumberOfValues) {
-  EXPECT_TRUE(json_excess("[" + repeated("0,", 9'999'999) + "0]").empty());
-  const std::string excess = "has more than 10 million values; export fewer photos";
-  EXPECT_EQ(json_excess("[" + repeated("0,", 10'000'000) + "0]"), excess);
-  EXPECT_EQ(json_excess("[" + repeated("{},", 5'000'000) + "0]"), excess);
+  EXPECT_TRUE(json_excess("[" + repeated("0,", 4'999'999) + "0]").empty());
+  const std::string excess = "has more than 5 million values; export fewer photos";
+  EXPECT_EQ(json_excess("[" + repeated("0,", 5'000'000) + "0]"), excess);
+  EXPECT_EQ(json_excess("[" + repeated("{},", 2'500'000) + "0]"), excess);
 }
 
 }  // namespace
