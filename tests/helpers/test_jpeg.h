@@ -17,6 +17,7 @@ struct Jpeg {
   J_COLOR_SPACE color_space = JCS_RGB;
   int channels = 3;
   bool progressive = false;
+  std::vector<jpeg_scan_info> scans = {};  // if not empty, those of a progressive file
   std::string app1 = {};
   std::vector<unsigned char> samples = {};
 
@@ -36,6 +37,10 @@ struct Jpeg {
     jpeg_set_quality(&jpeg, 100, TRUE);
     jpeg.comp_info[0].h_samp_factor = jpeg.comp_info[0].v_samp_factor = 1;
     if (progressive) jpeg_simple_progression(&jpeg);
+    if (!scans.empty()) {
+      jpeg.scan_info = scans.data();
+      jpeg.num_scans = static_cast<int>(scans.size());
+    }
     jpeg_start_compress(&jpeg, TRUE);
     if (!app1.empty()) {
       jpeg_write_marker(&jpeg, JPEG_APP0 + 1, reinterpret_cast<const JOCTET*>(app1.data()),

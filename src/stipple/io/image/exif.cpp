@@ -51,6 +51,7 @@ int tiff_orientation(std::span<const std::byte> bytes) {
   const std::size_t entry_count = tiff.number(table, 2).value_or(0);
   for (std::size_t i = 0; i < entry_count; ++i) {
     const std::size_t entry = table + 2 + i * kEntryBytes;
+    if (entry >= bytes.size()) return 1;  // a file may hold thousands of tables that end early
     if (tiff.number(entry, 2) != kOrientationTag) continue;
     if (tiff.number(entry + 2, 2) != kShortType) return 1;
     const std::uint32_t orientation = tiff.number(entry + 8, 2).value_or(1);

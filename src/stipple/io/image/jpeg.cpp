@@ -21,11 +21,16 @@ namespace stipple {
 
 namespace {
 
+// Programs write about ten. Each takes a pass over the whole image, and a few bytes can be a scan.
+constexpr int kMaxScans = 100;
+
 struct Decoder {
   jpeg_decompress_struct jpeg{};
   jpeg_error_mgr errors{};
+  jpeg_progress_mgr progress{};
   std::jmp_buf escape{};
   char message[JMSG_LENGTH_MAX]{};
+  int orientation = 1;  // of the first Exif data that are not upright
 
   Decoder() = default;
   Decoder(const Decoder&) = delete;
@@ -50,6 +55,33 @@ void on_message(j_common_ptr jpeg, int level) {
 
 void print_nothing(j_common_ptr) {}
 
+// libjpeg calls this many times per scan.
+void check_scan_count(j_common_ptr jpeg) {
+  Decoder& decoder = *static_cast<Decoder*>(jpeg->client_data);
+  if (decoder.jpeg.input_scan_number <= kMaxScans) return;
+  std::snprintf(decoder.message, sizeof(decoder.message),
+                "the image has more than %d scans; save it as a baseline JPEG", kMaxScans);
+  std::longjmp(decoder.escape, 1);
+}
+
+// Reads an APP1 marker, which holds Exif data. libjpeg could keep these markers, but it would walk the list
+// of those that it has for each one that it adds.
+boolean read_exif(j_decompress_ptr jpeg) {
+  Decoder& decoder = *static_cast<Decoder*>(jpeg->client_data);
+  jpeg_source_mgr& source = *jpeg->src;
+  constexpr std::size_t kLengthBytes = 2;
+  // The whole file is in the buffer, so that refilling it is the error for a truncated file.
+  if (source.bytes_in_buffer < kLengthBytes) source.fill_input_buffer(jpeg);
+  const std::size_t length = std::size_t{source.next_input_byte[0]} << 8 | source.next_input_byte[1];
+  if (length < kLengthBytes) ERREXIT(jpeg, JERR_BAD_LENGTH);
+  if (source.bytes_in_buffer < length) source.fill_input_buffer(jpeg);
+  const std::span content(source.next_input_byte + kLengthBytes, length - kLengthBytes);
+  if (decoder.orientation == 1) decoder.orientation = exif_orientation(std::as_bytes(content));
+  source.next_input_byte += length;
+  source.bytes_in_buffer -= length;
+  return TRUE;
+}
+
 bool read_header(Decoder& decoder, std::span<const std::byte> file) {
   jpeg_decompress_struct& jpeg = decoder.jpeg;
   jpeg.err = jpeg_std_error(&decoder.errors);
@@ -59,7 +91,9 @@ bool read_header(Decoder& decoder, std::span<const std::byte> file) {
   jpeg.client_data = &decoder;
   if (setjmp(decoder.escape)) return false;
   jpeg_create_decompress(&jpeg);
-  jpeg_save_markers(&jpeg, JPEG_APP0 + 1, 0xffff);  // APP1 holds the Exif data
+  decoder.progress.progress_monitor = check_scan_count;
+  jpeg.progress = &decoder.progress;
+  jpeg_set_marker_processor(&jpeg, JPEG_APP0 + 1, read_exif);
   jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(file.data()), file.size());
   jpeg_read_header(&jpeg, TRUE);
   return true;
@@ -101,21 +135,19 @@ void choose_output(jpeg_decompress_struct& jpeg, const std::string& name) {
   }
 }
 
-// Prevents the header of a tiny file from causing a huge allocation: each block of 8 x 8 pixels takes at
-// least one bit. Arithmetic coding has no such bound.
+// Prevents the header of a tiny file from causing a huge allocation: in each channel, a block of 8 x 8
+// samples takes at least one bit, its average, and without progression a second one, the end of its details.
+// Arithmetic coding has no such bound, and no camera uses it.
 void check_file_size(const jpeg_decompress_struct& jpeg, std::uint64_t file_bytes, const std::string& name) {
-  const std::uint64_t pixel_count = std::uint64_t{jpeg.image_width} * jpeg.image_height;
-  if (jpeg.arith_code || pixel_count / 64 <= file_bytes * 8) return;
+  if (jpeg.arith_code)
+    throw Error(fmt::format(
+        "{}: arithmetic coding is not supported; save the image as a baseline or progressive JPEG", name));
+  std::uint64_t block_count = 0;
+  for (const jpeg_component_info& channel : std::span(jpeg.comp_info, jpeg.num_components))
+    block_count += std::uint64_t{channel.width_in_blocks} * channel.height_in_blocks;
+  if (block_count * (jpeg.progressive_mode ? 1 : 2) <= file_bytes * 8) return;
   throw Error(
       fmt::format("{}: the file is too short for {} x {} pixels", name, jpeg.image_width, jpeg.image_height));
-}
-
-int find_orientation(const jpeg_decompress_struct& jpeg) {
-  for (jpeg_saved_marker_ptr marker = jpeg.marker_list; marker; marker = marker->next) {
-    const int orientation = exif_orientation(std::as_bytes(std::span(marker->data, marker->data_length)));
-    if (orientation != 1) return orientation;
-  }
-  return 1;
 }
 
 void require(const Decoder& decoder, bool done, const std::string& name) {
@@ -123,14 +155,15 @@ void require(const Decoder& decoder, bool done, const std::string& name) {
 }
 
 // Returns the contents of the header after checking them.
-ImageInfo take_info(jpeg_decompress_struct& jpeg, std::uint64_t file_bytes, const std::string& name) {
+ImageInfo take_info(Decoder& decoder, std::uint64_t file_bytes, const std::string& name) {
+  jpeg_decompress_struct& jpeg = decoder.jpeg;
   check_pixel_count(jpeg.image_width, jpeg.image_height, name);
   check_file_size(jpeg, file_bytes, name);
   choose_output(jpeg, name);
   return {.width_px = static_cast<int>(jpeg.image_width),
           .height_px = static_cast<int>(jpeg.image_height),
           .channel_count = jpeg.out_color_space == JCS_GRAYSCALE ? 1 : 3,
-          .orientation = find_orientation(jpeg)};
+          .orientation = decoder.orientation};
 }
 
 // Returns the largest factor for which the upright image still has the minimum size.
@@ -154,7 +187,7 @@ std::optional<ImageInfo> read_jpeg_info(std::span<const std::byte> start, std::u
   const bool ended_early = !done && decoder.errors.msg_code == JWRN_JPEG_EOF;
   if (ended_early && start.size() < file_bytes) return std::nullopt;
   require(decoder, done, name);
-  return take_info(decoder.jpeg, file_bytes, name);
+  return take_info(decoder, file_bytes, name);
 }
 
 DecodedImage decode_jpeg(std::span<const std::byte> file, int min_width_px, int min_height_px,
@@ -162,7 +195,7 @@ DecodedImage decode_jpeg(std::span<const std::byte> file, int min_width_px, int 
   Decoder decoder;
   require(decoder, read_header(decoder, file), name);
   jpeg_decompress_struct& jpeg = decoder.jpeg;
-  DecodedImage image{.info = take_info(jpeg, file.size(), name)};
+  DecodedImage image{.info = take_info(decoder, file.size(), name)};
   image.shrunk_by = choose_shrinking(image.info, min_width_px, min_height_px);
   jpeg.scale_num = 1;
   jpeg.scale_denom = static_cast<unsigned>(image.shrunk_by);

@@ -125,6 +125,54 @@ TEST(Jpeg, RejectsSizesLargerThanTheFile) {
   EXPECT_EQ(image_error(file), "the file is too short for 16383 x 16383 pixels");
 }
 
+// A block takes two bits, or one in a progressive file. Here, the file has one and a half.
+TEST(Jpeg, RejectsFewerBitsThanBlocks) {
+  for (const bool progressive : {false, true}) {
+    Jpeg jpeg = blocks(2, 1, 3);
+    jpeg.progressive = progressive;
+    std::string file = jpeg.encode();
+    const std::size_t frame = file.find(progressive ? "\xff\xc2" : "\xff\xc0");
+    ASSERT_NE(frame, std::string::npos);
+    file.replace(frame + 5, 4, std::string("\x04\0\x04\0", 4));  // 3 * 128 * 128 blocks
+    file.resize(3 * 128 * 128 * 3 / 2 / 8);
+    EXPECT_EQ(image_error(file), progressive ? "Corrupt JPEG data: premature end of data segment"
+                                             : "the file is too short for 1024 x 1024 pixels");
+  }
+}
+
+TEST(Jpeg, RejectsArithmeticCoding) {
+  std::string file = blocks(2, 1, 3).encode();
+  file[file.find("\xff\xc0") + 1] = '\xc9';
+  EXPECT_EQ(image_error(file),
+            "arithmetic coding is not supported; save the image as a baseline or progressive JPEG");
+  TestFolder folder;
+  EXPECT_NE(error_of([&] { load_image_info(folder.write("a.jpg", file)); }), "");
+}
+
+// Each coefficient of a block has a scan of its own; in the second case, one per bit.
+TEST(Jpeg, LimitsTheNumberOfScans) {
+  Jpeg jpeg = blocks(3, 2, 1);
+  jpeg.scans = {{.comps_in_scan = 1, .component_index = {}, .Ss = 0, .Se = 0, .Ah = 0, .Al = 0}};
+  for (int k = 1; k < 64; ++k)
+    jpeg.scans.push_back({.comps_in_scan = 1, .component_index = {}, .Ss = k, .Se = k, .Ah = 0, .Al = 1});
+  EXPECT_EQ(load_image_bytes(jpeg.encode()).width_px, 24);
+  for (int k = 1; k < 64; ++k)
+    jpeg.scans.push_back({.comps_in_scan = 1, .component_index = {}, .Ss = k, .Se = k, .Ah = 1, .Al = 0});
+  EXPECT_EQ(image_error(jpeg.encode()), "the image has more than 100 scans; save it as a baseline JPEG");
+}
+
+// Each of them claims 65,535 entries. Looking at entries that are not there, and libjpeg's own list of
+// markers, would each take seconds.
+TEST(Jpeg, SurvivesThousandsOfExifTables) {
+  std::string table = exif(6, true).substr(0, 16);
+  table[14] = table[15] = '\xff';
+  const std::string marker = std::string("\xff\xe1\0", 3) + static_cast<char>(table.size() + 2) + table;
+  std::string markers;
+  for (int i = 0; i < 50'000; ++i) markers += marker;
+  const std::string plain = blocks(2, 1, 3).encode();
+  EXPECT_EQ(load_image_bytes(plain.substr(0, 2) + markers + plain.substr(2)).width_px, 16);
+}
+
 TEST(Jpeg, BytesMatchFloatValues) {
   TestFolder folder;
   for (const int channels : {1, 3}) {
