@@ -37,7 +37,7 @@ struct FitArguments {
 
 Image load_input(const FitArguments& a) {
   if (a.builtin) return sample_picture(768, 512);
-  return shrink_to(to_rgb(load_image(a.image)), a.max_side_px);
+  return to_rgb(load_small_image(a.image, a.max_side_px));
 }
 
 // Called before the fit, so that an unwritable folder is reported at once.

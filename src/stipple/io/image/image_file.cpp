@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stipple/core/error.h"
+#include "stipple/image/shrink.h"
 #include "stipple/io/image/image_codec.h"
 #include "stipple/io/image/orientation.h"
 #include "stipple/io/input_file.h"
@@ -22,6 +23,7 @@ namespace stipple {
 namespace {
 
 constexpr std::uint64_t kMaxPixelCount = std::uint64_t{1} << 28;  // 268 megapixels: 4 GiB as RGBA floats
+constexpr std::uint64_t kMaxSidePx = std::uint64_t{1} << 16;      // of a camera, too
 constexpr std::size_t kHeaderBytes = std::size_t{1} << 16;        // enough for most headers
 
 constexpr std::array<unsigned char, 3> kJpegSignature = {0xff, 0xd8, 0xff};
@@ -55,13 +57,22 @@ std::uint16_t sample_16(const DecodedImage& decoded, std::size_t i) {
   return sample;
 }
 
+float value_at(const DecodedImage& decoded, std::size_t i) {
+  return decoded.sample_bytes == 2 ? static_cast<float>(sample_16(decoded, i)) / 65535.0f
+                                   : static_cast<float>(decoded.bytes[i]) / 255.0f;
+}
+
 Image to_values(const DecodedImage& decoded) {
   Image image(decoded.width_px, decoded.height_px, decoded.info.channel_count);
-  for (std::size_t i = 0; i < image.values.size(); ++i) {
-    image.values[i] = decoded.sample_bytes == 2 ? static_cast<float>(sample_16(decoded, i)) / 65535.0f
-                                                : static_cast<float>(decoded.bytes[i]) / 255.0f;
-  }
+  for (std::size_t i = 0; i < image.values.size(); ++i) image.values[i] = value_at(decoded, i);
   return image;
+}
+
+Image to_values(const DecodedImage& decoded, int max_side_px) {
+  if (std::max(decoded.width_px, decoded.height_px) <= max_side_px) return to_values(decoded);
+  return shrunk_to(ImageSource{decoded.width_px, decoded.height_px, decoded.info.channel_count,
+                               [&](std::size_t i) { return value_at(decoded, i); }},
+                   max_side_px);
 }
 
 ByteImage to_bytes(DecodedImage decoded) {
@@ -101,6 +112,11 @@ Image load_image(const std::filesystem::path& path) {
   return turned_upright(to_values(decoded), decoded.info.orientation);
 }
 
+Image load_small_image(const std::filesystem::path& path, int max_side_px) {
+  const DecodedImage decoded = decode(path, 0, 0);
+  return turned_upright(to_values(decoded, max_side_px), decoded.info.orientation);
+}
+
 ByteImage load_byte_image(const std::filesystem::path& path, int min_width_px, int min_height_px) {
   StoredImage stored = load_stored_image(path, min_width_px, min_height_px);
   return turned_upright(std::move(stored.pixels), stored.info.orientation);
@@ -127,8 +143,12 @@ void save_png(const ByteImage& image, const std::filesystem::path& path) {
 }
 
 void check_pixel_count(std::uint64_t width, std::uint64_t height, const std::string& name) {
-  if (width * height <= kMaxPixelCount) return;  // no overflow: both have at most 32 bits
-  throw Error(fmt::format("{}: {} x {} pixels exceed the limit of {}", name, width, height, kMaxPixelCount));
+  if (width * height > kMaxPixelCount)  // no overflow: both have at most 32 bits
+    throw Error(
+        fmt::format("{}: {} x {} pixels exceed the limit of {}", name, width, height, kMaxPixelCount));
+  if (std::max(width, height) > kMaxSidePx)
+    throw Error(
+        fmt::format("{}: {} x {} pixels exceed the limit of {} per side", name, width, height, kMaxSidePx));
 }
 
 }  // namespace stipple

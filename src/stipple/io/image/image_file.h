@@ -30,6 +30,10 @@ ImageInfo load_image_info(const std::filesystem::path& path);
 // Returns values from 0 to 1, turned upright.
 Image load_image(const std::filesystem::path& path);
 
+// The same, but shrunk if need be so that neither side is longer than max_side_px, as shrink_to() does. The
+// image at its full size is never held as floats.
+Image load_small_image(const std::filesystem::path& path, int max_side_px);
+
 // Returns 8 bits per channel, rounded if the file has 16, turned upright. A JPEG is decoded at 1/2, 1/4 or
 // 1/8 of its size, which is faster, if the result still has the minimum size; 0 means full size.
 ByteImage load_byte_image(const std::filesystem::path& path, int min_width_px = 0, int min_height_px = 0);

@@ -2,12 +2,14 @@
 #include "stipple/io/image/image_file.h"
 
 #include <png.h>
+#include <zlib.h>
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "tests/helpers/load_image_bytes.h"
+#include "tests/helpers/peak_memory.h"
 #include "tests/helpers/test_folder.h"
 #include "tests/helpers/test_jpeg.h"
 
@@ -248,6 +250,75 @@ TEST(Png, RejectsCorruptFiles) {
   std::string damaged = palette.encode();
   damaged[damaged.find("tRNS") + 4] = 99;  // by default libpng would ignore the transparency
   EXPECT_EQ(image_error(damaged), "tRNS: CRC error");
+}
+
+// One bit per pixel becomes four bytes.
+TEST(Png, RejectsTinyFilesOfHugeImages) {
+  Png png{.width = 16384, .height = 16384, .bit_depth = 1, .color_type = PNG_COLOR_TYPE_PALETTE};
+  png.palette.resize(2);
+  png.palette_alpha = {0};
+  png.header_only = true;
+  std::string file = png.encode();
+  file.resize(33'000);
+  EXPECT_EQ(image_error(file),
+            "16384 x 16384 pixels are more than a file of 33000 bytes should have; save the image at a "
+            "smaller size");
+  png.width = 1 << 17;
+  png.height = 1;
+  EXPECT_EQ(image_error(png.encode()), "131072 x 1 pixels exceed the limit of 65536 per side");
+}
+
+std::string png_chunk(const std::string& content) {  // with its name
+  const auto number = [](std::size_t value) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xff);
+    return bytes;
+  };
+  const auto* bytes = reinterpret_cast<const Bytef*>(content.data());
+  return number(content.size() - 4) + content + number(crc32_z(0, bytes, content.size()));
+}
+
+std::string compressed(const std::string& text) {
+  uLongf size = compressBound(text.size());
+  std::string result(size, '\0');
+  compress(reinterpret_cast<Bytef*>(result.data()), &size, reinterpret_cast<const Bytef*>(text.data()),
+           text.size());
+  return result.substr(0, size);
+}
+
+// 100 texts of 8 kB each, which become 7 MB each.
+TEST(Png, DoesNotDecompressTexts) {
+  TestFolder folder;
+  const std::string text = png_chunk(std::string("zTXta\0\0", 7) + compressed(std::string(7'000'000, 'a')));
+  std::string file = Png{.width = 2, .height = 1, .samples = {0, 255}}.encode();
+  const std::size_t header_bytes = 8 + 25;  // signature and IHDR
+  for (int i = 0; i < 100; ++i) file.insert(header_bytes, text);
+  const std::filesystem::path path = folder.write("a.png", file);
+  EXPECT_EQ(load_byte_image(path).values, (std::vector<std::uint8_t>{0, 255}));
+  EXPECT_LT(peak_growth_mib([&] { load_byte_image(path); }), 100u);
+}
+
+// 16 megapixels take 64 MB as decoded, and another 256 MB as floats.
+TEST(ImageFile, ASmallImageIsNeverHeldAsFloats) {
+  TestFolder folder;
+  ByteImage image(4096, 4096, 4);
+  for (std::size_t i = 0; i < image.values.size(); ++i) image.values[i] = static_cast<std::uint8_t>(i / 4096);
+  const std::filesystem::path path = folder / "a.png";
+  save_png(image, path);
+  EXPECT_LT(peak_growth_mib([&] { load_small_image(path, 64); }), 200u);
+}
+
+TEST(ImageFile, ShrinksWhileLoading) {
+  TestFolder folder;
+  Png png{.width = 13, .height = 11, .bit_depth = 16, .color_type = PNG_COLOR_TYPE_RGB_ALPHA};
+  png.samples = random_samples(13 * 11 * 4, 16);
+  png.exif = exif(6, true).substr(6);
+  const std::filesystem::path path = folder.write("a.png", png.encode());
+  EXPECT_EQ(load_small_image(path, 13).values, load_image(path).values);
+  const Image small = load_small_image(path, 5), expected = shrink_to(load_image(path), 5);
+  EXPECT_EQ(small.width_px, expected.width_px);
+  EXPECT_EQ(small.height_px, 5);
+  expect_values(small, 4, expected.values);
 }
 
 TEST(Png, RejectsSizesLargerThanTheFile) {

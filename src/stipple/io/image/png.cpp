@@ -27,6 +27,8 @@ struct Stream {
   char message[256]{};
 };
 
+constexpr png_byte kExifChunk[] = "eXIf";
+
 [[noreturn]] void on_error(png_structp png, png_const_charp message) {
   Stream& stream = *static_cast<Stream*>(png_get_error_ptr(png));
   std::strncpy(stream.message, message, sizeof(stream.message) - 1);
@@ -99,6 +101,9 @@ bool read_header(Reader& reader) {
   png_set_user_limits(reader.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // check_pixel_count() is clearer
   // By default libpng skips damaged ancillary chunks, but the transparency of a palette is stored in one.
   png_set_crc_action(reader.png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+  // Other ancillary chunks, some of which are compressed, are checked but not decompressed and kept.
+  png_set_keep_unknown_chunks(reader.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+  png_set_keep_unknown_chunks(reader.png, PNG_HANDLE_CHUNK_AS_DEFAULT, kExifChunk, 1);
   png_read_info(reader.png, reader.info);
   return true;
 }
@@ -135,10 +140,32 @@ bool write_pixels(Writer& writer, const ByteImage& image, std::vector<png_bytep>
   return true;
 }
 
+// Whole bytes per pixel after choose_output(), which expands a palette and fewer than 8 bits.
+int expanded_pixel_bytes(const Reader& reader) {
+  const int color_type = png_get_color_type(reader.png, reader.info);
+  const bool has_color = color_type & PNG_COLOR_MASK_COLOR;  // a palette has this flag, too
+  const bool has_alpha =
+      color_type & PNG_COLOR_MASK_ALPHA || png_get_valid(reader.png, reader.info, PNG_INFO_tRNS);
+  const int sample_bytes = png_get_bit_depth(reader.png, reader.info) == 16 ? 2 : 1;
+  return ((has_color ? 3 : 1) + (has_alpha ? 1 : 0)) * sample_bytes;
+}
+
 // Prevents the header of a tiny file from causing a huge allocation: Deflate compresses by at most 1032 : 1.
-void check_file_size(std::uint64_t pixel_bytes, std::uint64_t file_bytes, const std::string& name) {
-  if (pixel_bytes / 1032 <= file_bytes) return;
-  throw Error(fmt::format("{}: the file is too short for its {} bytes of pixels", name, pixel_bytes));
+// A pixel of one bit may become four bytes; an image for which this matters is as large only if its file is.
+void check_file_size(const Reader& reader, std::uint64_t file_bytes, const std::string& name) {
+  constexpr std::uint64_t kMaxRatio = 1032;
+  constexpr std::uint64_t kAlwaysAllowedBytes = std::uint64_t{1} << 28;  // 67 megapixels of RGBA
+  const std::uint64_t width = png_get_image_width(reader.png, reader.info);
+  const std::uint64_t height = png_get_image_height(reader.png, reader.info);
+  const std::uint64_t stored_bytes = png_get_rowbytes(reader.png, reader.info) * height;
+  if (stored_bytes / kMaxRatio > file_bytes)
+    throw Error(fmt::format("{}: the file is too short for its {} bytes of pixels", name, stored_bytes));
+  const std::uint64_t expanded_bytes = width * height * static_cast<unsigned>(expanded_pixel_bytes(reader));
+  if (expanded_bytes > kAlwaysAllowedBytes && expanded_bytes / kMaxRatio > file_bytes)
+    throw Error(
+        fmt::format("{}: {} x {} pixels are more than a file of {} bytes should have; save the image at a "
+                    "smaller size",
+                    name, width, height, file_bytes));
 }
 
 std::vector<png_bytep> row_pointers(png_bytep first, std::size_t row_bytes, int height) {
@@ -163,7 +190,7 @@ ImageInfo take_info(Reader& reader, std::uint64_t file_bytes, const std::string&
   const std::uint64_t width = png_get_image_width(reader.png, reader.info);
   const std::uint64_t height = png_get_image_height(reader.png, reader.info);
   check_pixel_count(width, height, name);
-  check_file_size(png_get_rowbytes(reader.png, reader.info) * height, file_bytes, name);
+  check_file_size(reader, file_bytes, name);
   require(reader, choose_output(reader), name);
   return {.width_px = static_cast<int>(width),
           .height_px = static_cast<int>(height),
