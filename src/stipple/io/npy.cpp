@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignBytes = 64;                        // alignment of the first value
+constexpr std::size_t kMaxDimensions = 64;                     // NumPy's own limit
 constexpr std::size_t kMaxHeaderBytes = std::size_t{1} << 16;  // save_npy() writes 118
 
 struct Header {
@@ -105,6 +106,7 @@ class HeaderParser {
       const auto [stop, error] = std::from_chars(text_.data(), text_.data() + text_.size(), size);
       if (error != std::errc()) fail("'shape' is not a tuple of sizes");
       text_.remove_prefix(static_cast<std::size_t>(stop - text_.data()));
+      if (sizes.size() == kMaxDimensions) fail("'shape' has more than 64 sizes");
       sizes.push_back(size);
       if (!accept(',') && peek() != ')') fail("'shape' is not a tuple of sizes");
     }

@@ -148,6 +148,10 @@ TEST(Npy, ErrorsNameTheProblem) {
   EXPECT_EQ(message(npy("{'descr': '<f4', " + good, "1234", 4)), "version 4 of the format is not supported");
   EXPECT_EQ(message(npy("{" + good, "1234")),
             "malformed header: 'descr', 'fortran_order' or 'shape' is missing");
+  std::string sizes;
+  for (int i = 0; i < 65; ++i) sizes += "1, ";
+  EXPECT_EQ(message(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (" + sizes + ")}", "x")),
+            "malformed header: 'shape' has more than 64 sizes");
   EXPECT_EQ(message(npy("{'descr': '<f4', 'extra': 1, " + good, "1234")),
             "malformed header: the dictionary has an unknown key");
   EXPECT_EQ(message(std::string("\x93NUMPY\2\0\xff\xff\xff\xff{", 13)),

@@ -101,7 +101,7 @@ void read_model(const json& object, PartialLens& lens) {
   const std::string model = text(object, "camera_model");
   if (!model.empty()) {
     lens.unsupported.clear();
-    lens.distortion.model = model;
+    lens.distortion.model = printable(model);  // short: every frame has a copy of it
     const bool is_fisheye = model == "OPENCV_FISHEYE" || model == "FISHEYE";
     static const std::set<std::string> perspective = {
         "SIMPLE_PINHOLE", "PINHOLE", "PERSPECTIVE", "SIMPLE_RADIAL", "RADIAL", "OPENCV", "FULL_OPENCV"};

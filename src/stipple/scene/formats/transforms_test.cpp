@@ -179,6 +179,17 @@ TEST(Transforms, RejectsOtherFiles) {
             ": the file is nested more than 64 levels deep; export it again");
 }
 
+// A megabyte in each of a hundred thousand frames would be a hundred gigabytes.
+TEST(Transforms, FramesDoNotRepeatALongName) {
+  TestFolder folder;
+  folder.write("transforms.json", "{\"camera_model\":\"" + std::string(1'000'000, 'm') + "\",\"frames\":[" +
+                                      frame("") + "," + frame("") + "]}");
+  const Transforms t = load_transforms(folder / "transforms.json");
+  ASSERT_EQ(t.frames.size(), 2u);
+  EXPECT_LT(t.frames[1].lens.distortion.model.size(), 100u);
+  EXPECT_LT(t.frames[1].lens.unsupported.size(), 200u);
+}
+
 TEST(Transforms, SurvivesTruncatedAndAlteredFiles) {
   TestFolder folder;
   save_transforms(test_images(2), test_points(3), folder.path());
