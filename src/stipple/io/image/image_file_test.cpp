@@ -298,6 +298,15 @@ TEST(Png, DoesNotDecompressTexts) {
   EXPECT_LT(peak_growth_mib([&] { load_byte_image(path); }), 100u);
 }
 
+// The length of the Exif chunk is 2 GB.
+TEST(Png, RejectsAnExifChunkLargerThanTheFile) {
+  Png png{.width = 3, .height = 2, .samples = {10, 20, 30, 40, 50, 60}};
+  png.exif = exif(6, true).substr(6);
+  std::string file = png.encode();
+  file.replace(file.find("eXIf") - 4, 4, "\x7f\xff\xff\xf0");
+  EXPECT_EQ(image_error(file), "the file is truncated");
+}
+
 // 16 megapixels take 64 MB as decoded, and another 256 MB as floats.
 TEST(ImageFile, ASmallImageIsNeverHeldAsFloats) {
   TestFolder folder;
