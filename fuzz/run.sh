@@ -5,17 +5,18 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET ...]}
 shift
-[ $# -gt 0 ] || set -- colmap_binary colmap_text transforms ply image camera_file
+[ $# -gt 0 ] || set -- colmap_binary colmap_text transforms ply image camera_file npy checkpoint run_folder
 flags="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
 CXX=${CXX:-clang++-16} cmake -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS="$flags" -DSTIPPLE_FUZZ=ON \
+  -DSTIPPLE_ONE_VECTOR_WIDTH=ON -DSTIPPLE_CUDA=OFF -DSTIPPLE_VULKAN=OFF -DSTIPPLE_PYTHON=OFF \
   -DSTIPPLE_APPS=OFF -DSTIPPLE_EXAMPLES=OFF -DSTIPPLE_TESTS=OFF >/dev/null
 cmake --build build/fuzz -- $(printf 'fuzz_%s ' "$@") >/dev/null
 status=0
 for target in "$@"; do
   found=build/fuzz/found/$target
   mkdir -p "$found"
-  if build/fuzz/fuzz/fuzz_"$target" -max_total_time="$seconds" -max_len=65536 -timeout=25 -rss_limit_mb=4096 \
-    -artifact_prefix="$found/" "$found" fuzz/corpus/"$target" >"$found.log" 2>&1; then
+  if build/fuzz/fuzz/fuzz_"$target" -max_total_time="$seconds" -max_len=65536 -timeout=25 -rss_limit_mb=2048 \
+    -malloc_limit_mb=1024 -artifact_prefix="$found/" "$found" fuzz/corpus/"$target" >"$found.log" 2>&1; then
     echo "$target: clean, $(grep -oE '^#[0-9]+' "$found.log" | tail -n 1 | tr -d '#') runs"
   else
     echo "$target: FAILED, see $found.log"
