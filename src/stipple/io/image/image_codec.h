@@ -34,7 +34,8 @@ std::optional<ImageInfo> read_jpeg_info(std::span<const std::byte> start, std::u
 std::optional<ImageInfo> read_png_info(std::span<const std::byte> start, std::uint64_t file_bytes,
                                        const std::string& name);
 
-// Throws an Error for more pixels than any photo has, in all or along a side. Call it before allocating memory for them.
+// Throws an Error for more pixels than any photo has, in all or along a side. Call it before allocating
+// memory for them.
 void check_pixel_count(std::uint64_t width, std::uint64_t height, const std::string& name);
 
 // Returns the Exif orientation in the content of a JPEG APP1 marker, or 1 (upright) if it has none.
