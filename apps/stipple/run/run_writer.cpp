@@ -11,6 +11,7 @@
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
 #include "stipple/io/input_file.h"
+#include "stipple/io/json.h"
 #include "stipple/io/output_file.h"
 
 namespace stipple {
@@ -79,7 +80,7 @@ void RunWriter::resume_at(int step) {
   std::istringstream old(text_of(folder_ / "log.jsonl"));
   std::string kept;
   for (std::string line; std::getline(old, line);) {
-    const json parsed = json::parse(line, nullptr, false);
+    const json parsed = parse_json(line);
     if (!parsed.is_object() || !parsed.contains("step") || !parsed["step"].is_number() ||
         parsed["step"] > step)
       continue;
@@ -90,7 +91,7 @@ void RunWriter::resume_at(int step) {
   OutputFile file(folder_ / "log.jsonl");
   file.write(kept);
   file.commit();
-  const ordered_json parsed = ordered_json::parse(text_of(folder_ / "metrics.json"), nullptr, false);
+  const ordered_json parsed = parse_json<ordered_json>(text_of(folder_ / "metrics.json"));
   if (!parsed.is_object()) return;
   const auto keep_earlier = [&](const char* name, ordered_json& to) {
     const auto found = parsed.find(name);

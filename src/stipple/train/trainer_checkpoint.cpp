@@ -23,6 +23,7 @@
 
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
+#include "stipple/io/json.h"
 #include "stipple/io/output_file.h"
 #include "stipple/train/density/importance.h"
 #include "stipple/train/trainer_impl.h"
@@ -300,7 +301,7 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
   const FileHead head = in.head();
   const std::span<const std::byte> bytes = in.take(head.text_bytes);
   const char* begin = reinterpret_cast<const char*>(bytes.data());
-  const json text = json::parse(begin, begin + bytes.size(), nullptr, false);
+  const json text = parse_json(std::string_view(begin, bytes.size()));
   if (!text.is_object()) in.fail("the checkpoint is damaged and cannot be used");
   State state;
   GuardState guard;

@@ -151,6 +151,8 @@ void check_file_size(const jpeg_decompress_struct& jpeg, std::uint64_t file_byte
 }
 
 void require(const Decoder& decoder, bool done, const std::string& name) {
+  // This is no fault of the file.
+  if (!done && decoder.errors.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
   if (!done) throw Error(fmt::format("{}: {}", name, decoder.message));
 }
 

@@ -63,22 +63,30 @@ void flush_nothing(png_structp) {}
 
 // libpng allocates the length that an Exif chunk claims before it reads the chunk. A row, the largest other
 // thing that it allocates, takes less than a megabyte.
+struct Allocator {
+  std::uint64_t file_bytes = 0;
+  bool has_run_out = false;  // of the host's memory, which is no fault of the file
+};
+
 png_voidp allocate(png_structp png, png_alloc_size_t size) {
   constexpr std::uint64_t kAlwaysAllowedBytes = std::uint64_t{8} << 20;
-  const std::uint64_t file_bytes = *static_cast<const std::uint64_t*>(png_get_mem_ptr(png));
-  return size > std::max(file_bytes, kAlwaysAllowedBytes) ? nullptr : std::malloc(size);
+  Allocator& allocator = *static_cast<Allocator*>(png_get_mem_ptr(png));
+  if (size > std::max(allocator.file_bytes, kAlwaysAllowedBytes)) return nullptr;
+  void* memory = std::malloc(size);
+  if (!memory) allocator.has_run_out = true;
+  return memory;
 }
 
 void release(png_structp, png_voidp memory) { std::free(memory); }
 
 struct Reader {
-  std::uint64_t file_bytes;
+  Allocator allocator;
   Stream stream = {};
   png_structp png = nullptr;
   png_infop info = nullptr;
 
-  explicit Reader(std::uint64_t bytes) : file_bytes(bytes) {
-    png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &stream, on_error, ignore_warning, &file_bytes,
+  explicit Reader(std::uint64_t file_bytes) : allocator{file_bytes} {
+    png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &stream, on_error, ignore_warning, &allocator,
                                    allocate, release);
     if (png) info = png_create_info_struct(png);
     if (!info) {
@@ -189,6 +197,7 @@ std::vector<png_bytep> row_pointers(png_bytep first, std::size_t row_bytes, int 
 }
 
 void require(const Reader& reader, bool done, const std::string& name) {
+  if (!done && reader.allocator.has_run_out) throw std::bad_alloc();
   if (!done) throw Error(fmt::format("{}: {}", name, reader.stream.message));
 }
 
