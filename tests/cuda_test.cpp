@@ -55,6 +55,26 @@ TEST_F(CudaTest, CustomLossRunsEntirelyOnDevice) {
   cudaStreamDestroy(stream);
 }
 
+// Other libraries in the same process, such as torch, must be able to use what is no longer needed here.
+TEST_F(CudaTest, FreedMemoryGoesBackToTheDevice) {
+  constexpr std::size_t kBytes = std::size_t{2} << 30, kKept = std::size_t{512} << 20;
+  cuda::CudaBackend backend({});
+  const auto free_bytes = [] {
+    std::size_t free = 0, total = 0;
+    cuda::check(cudaMemGetInfo(&free, &total), "query the memory");
+    return free;
+  };
+  const std::size_t before = free_bytes();
+  {
+    DeviceArray<std::byte> large;
+    large.resize_zero(backend, kBytes);
+    ASSERT_LT(free_bytes() + kBytes / 2, before);
+  }
+  DeviceArray<float> small(backend, std::vector<float>{1});
+  small.download(backend);  // waits for the device
+  EXPECT_GT(free_bytes() + kKept, before);
+}
+
 // GPU memory allocated outside the backend, with bytes around each block that must not change.
 class CanaryBlocks {
  public:

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The private part of Trainer. trainer.cpp implements training, trainer_guard.cpp what the guard decides, and
-// trainer_checkpoint.cpp saving and restoring.
+// The private part of Trainer. trainer.cpp implements training, trainer_guard.cpp what the guard decides,
+// trainer_checkpoint.cpp saving and trainer_restore.cpp restoring.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <type_traits>
 #include <vector>
 
@@ -107,6 +108,14 @@ class Trainer::Impl {
     if (variance.empty()) return f(device_.gaussians);
     return f(filtered_model(backend_, device_.gaussians, variance, options_.render.scale_modifier));
   }
+
+  // trainer_restore.cpp
+  struct Saved;
+  Saved load(const std::filesystem::path& path) const;
+  void check_identity(const nlohmann::json& text, const std::filesystem::path& path) const;
+  void read_text(const nlohmann::json& text, Saved& to) const;
+  std::size_t drop_excess(Saved& saved) const;
+  void install(Saved saved);
 
   void limit_to_memory();
   template <class F>

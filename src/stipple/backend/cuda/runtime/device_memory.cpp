@@ -12,13 +12,17 @@ namespace stipple::cuda {
 namespace {
 
 constexpr double kMiB = 1 << 20;
+constexpr std::uint64_t kSpareBytes = std::uint64_t{256} << 20;  // that the pool may always keep
 
 }  // namespace
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // clears the error, so that the next call does not report it again
-  throw Error(fmt::format("CUDA failed to {}: {}", what, cudaGetErrorString(status)));
+  const std::string message = fmt::format("CUDA failed to {}: {}", what, cudaGetErrorString(status));
+  // An error that remains, such as that of a kernel that crashed, makes the device unusable for this process.
+  if (cudaFree(nullptr) != cudaSuccess) throw DeviceLost(message);
+  throw Error(message);
 }
 
 DeviceGuard::DeviceGuard(const CudaContext& context) : DeviceGuard(context.device()) {}
@@ -47,9 +51,21 @@ CudaContext::CudaContext(int device, std::size_t max_bytes) : device_(device), m
   properties.location.type = cudaMemLocationTypeDevice;
   properties.location.id = device;
   check(cudaMemPoolCreate(&pool_, &properties), "create a memory pool");
-  // Freed memory stays in the pool for the arrays of the next step or refinement.
-  std::uint64_t keep = UINT64_MAX;
-  check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep), "configure the memory pool");
+  limit_pool();
+}
+
+// Freed memory stays in the pool for the arrays of the next step or refinement. What is more than half as
+// much again as what is used goes back to the device, when the stream is next waited for: other programs, and
+// other libraries in this one, need it too. An error here changes only how much is kept.
+void CudaContext::limit_pool() noexcept {
+  std::uint64_t keep = used_bytes_ + used_bytes_ / 2 + kSpareBytes;
+  limited_for_bytes_ = used_bytes_.load();
+  cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep);
+}
+
+void CudaContext::limit_pool_if_changed() noexcept {
+  const std::size_t used = used_bytes_, before = limited_for_bytes_;
+  if (std::max(used, before) - std::min(used, before) > kSpareBytes / 4) limit_pool();
 }
 
 CudaContext::~CudaContext() {
@@ -84,6 +100,7 @@ void* CudaContext::allocate(std::size_t bytes) {
   }
   check(status, "allocate memory");
   const std::size_t used = used_bytes_ += bytes;
+  limit_pool_if_changed();
   for (std::size_t peak = peak_bytes_; peak < used && !peak_bytes_.compare_exchange_weak(peak, used);) {
   }
   return data;
@@ -93,6 +110,7 @@ void CudaContext::free(void* data, std::size_t bytes) noexcept {
   const DeviceGuard guard(device_, std::nothrow);
   cudaFreeAsync(data, stream_);
   used_bytes_ -= bytes;
+  limit_pool_if_changed();
 }
 
 void CudaContext::wait() const { check(cudaStreamSynchronize(stream_), "complete the queued work"); }

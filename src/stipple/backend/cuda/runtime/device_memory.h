@@ -15,7 +15,8 @@
 
 namespace stipple::cuda {
 
-// Throws Error if a CUDA call failed; `what` completes the message "CUDA failed to ...".
+// Throws Error if a CUDA call failed, or DeviceLost if all further ones will; `what` completes the message
+// "CUDA failed to ...".
 void check(cudaError_t status, const char* what);
 
 class CudaContext;
@@ -65,6 +66,9 @@ class CudaContext {
   void give_back(Pinned block);
 
  private:
+  void limit_pool() noexcept;
+  void limit_pool_if_changed() noexcept;
+
   int device_;
   cudaStream_t stream_ = nullptr;
   cudaMemPool_t pool_ = nullptr;
@@ -72,6 +76,7 @@ class CudaContext {
   cudaEvent_t event_ = nullptr;  // to synchronise with other streams
   std::size_t max_bytes_;
   std::atomic<std::size_t> used_bytes_ = 0, peak_bytes_ = 0;  // any thread may free arrays
+  std::atomic<std::size_t> limited_for_bytes_ = 0;            // the used bytes when the pool was last limited
   std::mutex pinned_mutex_;
   std::vector<Pinned> pinned_;
 };
