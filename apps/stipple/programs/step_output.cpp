@@ -3,6 +3,7 @@
 
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 
 namespace stipple {
 
@@ -10,10 +11,10 @@ namespace {
 
 // "[3/50]" counts photos. "[2/4, 1/4]" is the row and the column of a block; rows are processed in order.
 std::optional<StepCount> count_in_brackets(const char* text) {
-  int row = 0, rows = 0, column = 0, columns = 0;
-  const int found = std::sscanf(text, "[%d/%d, %d/%d]", &row, &rows, &column, &columns);
-  if (found == 4) return StepCount{(row - 1) * columns + column, rows * columns};
-  if (found >= 2) return StepCount{row, rows};
+  int row = 0, rows = 0, column = 0, columns = 0;  // of at most nine digits, so that none overflows
+  const int found = std::sscanf(text, "[%9d/%9d, %9d/%9d]", &row, &rows, &column, &columns);
+  if (found == 4) return StepCount{(row - 1.0) * columns + column, 1.0 * rows * columns};
+  if (found >= 2) return StepCount{1.0 * row, 1.0 * rows};
   return {};
 }
 
@@ -21,12 +22,20 @@ std::optional<StepCount> count_in_brackets(const char* text) {
 std::optional<StepCount> count_in_parentheses(const std::string& text) {
   const std::size_t digits = text.find_first_of("0123456789", text.find('('));
   if (digits == std::string::npos) return {};
-  return StepCount{std::atoi(text.c_str() + digits), 0};
+  return StepCount{std::strtod(text.c_str() + digits, nullptr), 0};
 }
 
 bool has_prefix(const std::string& line) {
   return line.size() > 5 && std::string("IWEF").find(line[0]) != std::string::npos &&
          std::isdigit(static_cast<unsigned char>(line[1])) && line.find("] ") != std::string::npos;
+}
+
+// Not in the middle of a UTF-8 character, whose bytes after the first are 10xxxxxx.
+std::string shortened(const std::string& text) {
+  if (text.size() <= kMaxMessageSize) return text;
+  std::size_t size = kMaxMessageSize - 3;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  return text.substr(0, size) + "...";
 }
 
 }  // namespace
@@ -48,7 +57,7 @@ std::string message_of(const std::string& line) {
   if (text.find_first_not_of("=-") == std::string::npos) return "";
   for (const char* start : {"Elapsed time", "*** ", "@ "})
     if (text.starts_with(start)) return "";
-  return text;
+  return shortened(text);
 }
 
 }  // namespace stipple

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdint>
 
 #include "apps/stipple/programs/process.h"
+#include "apps/stipple/programs/shell_line.h"
 #include "apps/stipple/programs/step_output.h"
 #include "apps/stipple/terminal/interrupt.h"
+#include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/progress.h"
 #include "apps/stipple/terminal/standard_files.h"
 #include "stipple/core/error.h"
@@ -28,10 +28,9 @@ class StepProgress {
     const auto count = step_count(line);
     if (!count) return;
     // Blocks are converted to photos, so that all steps show the same unit.
-    const int done = count->total > 0
-                         ? static_cast<int>(std::int64_t{photo_count_} * count->done / count->total)
-                         : count->done;
-    done_ = std::clamp(done, done_, photo_count_);  // the mapper starts again from 0 for every model
+    const double done = count->total > 0 ? photo_count_ * count->done / count->total : count->done;
+    // The mapper starts again from 0 for every model.
+    done_ = static_cast<int>(std::clamp<double>(done, done_, photo_count_));
     progress_.update(done_, "photos");
   }
 
@@ -44,10 +43,10 @@ class StepProgress {
   Progress progress_;
 };
 
-std::string how_it_ended(int status) {
-  if (status == 128 + SIGKILL) return "killed, most likely because memory ran out";
-  if (status > 128) return fmt::format("signal {}", status - 128);
-  return fmt::format("exit status {}", status);
+std::vector<std::string> words_of(const Step& step) {
+  std::vector<std::string> words = step.arguments;
+  words.insert(words.begin(), step.program.string());
+  return words;
 }
 
 }  // namespace
@@ -56,14 +55,21 @@ StepRunner::StepRunner(std::filesystem::path log) : path_(std::move(log)), log_(
   if (!log_) throw Error(fmt::format("cannot write {}", path_.string()));
 }
 
+// A log that cannot be written, on a full disk for example, is no reason to give up hours of work.
+void StepRunner::write_log(const std::string& line) {
+  if (!log_) return;
+  log_ << line << std::endl;  // flushed, so that the log can be followed
+  if (!log_)
+    print_warning(
+        fmt::format("cannot write {}; the programs' output is not recorded any more", path_.string()));
+}
+
 StepEnd StepRunner::run(const Step& step) {
-  log_ << "$ " << step.program.string();
-  for (const std::string& argument : step.arguments) log_ << ' ' << argument;
-  log_ << std::endl;
+  write_log("$ " + shell_line(words_of(step)));
   StepProgress progress(step);
   StepEnd end;
   end.status = run_program(step.program, step.arguments, [&](const std::string& line) {
-    log_ << line << std::endl;  // flushed, so that the log can be followed
+    write_log(line);
     progress.read(line);
     if (std::string message = message_of(line); !message.empty()) end.message = std::move(message);
   });
@@ -78,9 +84,9 @@ void StepRunner::require(const Step& step) {
 }
 
 void StepRunner::fail(const Step& step, const StepEnd& end) const {
-  throw Error(fmt::format("{} failed while {} ({}){}{}; its output is in {}",
-                          step.program.filename().string(), step.what, how_it_ended(end.status),
-                          end.message.empty() ? "" : ": ", end.message, path_.string()));
+  throw Error(fmt::format("{} failed while {} ({}){}{}; {} {}", step.program.filename().string(), step.what,
+                          describe_status(end.status), end.message.empty() ? "" : ": ", end.message,
+                          log_ ? "its output is in" : "its output could not be written to", path_.string()));
 }
 
 }  // namespace stipple

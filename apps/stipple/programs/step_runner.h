@@ -20,16 +20,19 @@ struct StepEnd {
   std::string message;  // the last line of its output that explains anything
 };
 
-// Runs steps, shows their progress on stderr and writes their output to a log.
+// Runs steps, shows their progress on stderr and writes their output to a log. If the log cannot be written
+// any more, a warning says so, once, and the steps continue.
 class StepRunner {
  public:
-  explicit StepRunner(std::filesystem::path log);
+  explicit StepRunner(std::filesystem::path log);  // throws Error if it cannot be created
 
   StepEnd run(const Step& step);   // throws Error if interrupted
   void require(const Step& step);  // throws Error unless it succeeds
   [[noreturn]] void fail(const Step& step, const StepEnd& end) const;
 
  private:
+  void write_log(const std::string& line);
+
   std::filesystem::path path_;
   std::ofstream log_;
 };
