@@ -8,6 +8,7 @@
 #include "apps/stipple/files/create_folder.h"
 #include "apps/stipple/files/has_extension.h"
 #include "apps/stipple/programs/colmap_program.h"
+#include "apps/stipple/programs/ffmpeg_arguments.h"
 #include "apps/stipple/programs/video.h"
 #include "apps/stipple/terminal/interrupt.h"
 #include "apps/stipple/terminal/standard_files.h"
@@ -75,11 +76,8 @@ fs::path extract_frames(const SfmArguments& a, const fs::path& ffmpeg, const fs:
   const fs::path frames = work / "frames";
   fs::remove_all(frames);
   fs::create_directory(frames);
-  runner.require(
-      {"extracting frames from the video",
-       ffmpeg,
-       {"-nostdin", "-hide_banner", "-i", a.input, "-vf", fmt::format("fps={}", a.frames_per_second),
-        "-qscale:v", "2", (frames / "%05d.jpg").string()}});
+  runner.require({"extracting frames from the video", ffmpeg,
+                  extraction_arguments(a.input, a.frames_per_second, frames)});
   return frames;
 }
 
@@ -96,7 +94,8 @@ void publish(const fs::path& result, const fs::path& output) {
     fs::rename(result / part, output / part, error);
     if (error) throw Error(fmt::format("cannot create {}: {}", (output / part).string(), error.message()));
   }
-  fs::remove_all(result);  // the rest is only for COLMAP's dense stereo
+  std::error_code error;          // ignored: the scene is complete
+  fs::remove_all(result, error);  // the rest is only for COLMAP's dense stereo
 }
 
 ColmapModel load_result(const fs::path& result) {
@@ -113,7 +112,7 @@ void run_sfm(SfmArguments a) {
   const fs::path colmap = find_colmap();
   const bool has_video = is_video(a.input);
   const fs::path ffmpeg = has_video ? find_ffmpeg_for(a.input) : fs::path();
-  if (!has_video) find_photos(a.input);  // throws Error before any folder is created
+  if (!has_video) photo_list(find_photos(a.input));  // throws Error before any folder is created
 
   const fs::path work = prepare_work_folder(a.output);
   StepRunner runner(work / "colmap.log");

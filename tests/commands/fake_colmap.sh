@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Stands in for COLMAP in sfm_test.sh: appends its arguments to $FAKE/calls, and prints lines and writes files like COLMAP's,
-# with the model as text. Its database is the list of photos. These variables control it:
+# Stands in for COLMAP in the tests of stipple sfm: appends its arguments to $FAKE/calls, and one per line to
+# $FAKE/arguments, and prints lines and writes files like COLMAP's, with the model as text. Its database is the list of
+# photos. These variables control it:
 #   FAKE_NEWER   print and take options like 3.12 and later    FAKE_FAIL   the step that fails
 #   FAKE_PLACED  the number of photos placed; default all      FAKE_HANG   the step that never ends
 #   FAKE_FORGET  the photo that is not undistorted             FAKE_DEAF   ignore SIGTERM while hanging
+#   FAKE_AT      the step in which FAKE_DO is evaluated
 set -eu
 if [ "${2-}" = -h ]; then
   kind=${FAKE_NEWER:+Feature}
@@ -11,6 +13,7 @@ if [ "${2-}" = -h ]; then
   exit 0
 fi
 echo "$*" >>"$FAKE/calls"
+printf '%s\n' "$@" >>"$FAKE/arguments"
 step=$1; shift
 while [ $# -gt 0 ]; do
   case $1 in
@@ -26,6 +29,7 @@ write_model() { # write_model FOLDER COUNT: the first photos of the database
   head -n "$2" "$database" | awk '{ print NR " 1 0 0 0 " (-NR / 10) " 0 0 1 " $0 "\n" }' >"$1/images.txt"
   seq 1234 | awk '{ print $1 " " ($1 % 10) / 10 " " ($1 % 7) / 10 " 4 200 100 50 0.5" }' >"$1/points3D.txt"
 }
+[ "${FAKE_AT-}" = "$step" ] && eval "$FAKE_DO"
 if [ "${FAKE_HANG-}" = "$step" ]; then
   [ -n "${FAKE_DEAF-}" ] && trap '' TERM
   sleep 3600 & echo $! >"$FAKE/hanging"

@@ -11,7 +11,8 @@ cat >fake/ffmpeg <<'END'
 #!/bin/bash
 printf '%s\n' "$@" >"$FAKE/arguments"
 [ -z "${FAKE_SLOW:-}" ] || exec /bin/sleep 3600
-echo "half a video" >"${!#}"
+video=${!#}
+echo "half a video" >"${video#file:}"
 [ -z "${FAKE_ERROR:-}" ] || { echo "Unknown encoder 'libx264'"; exit 8; }
 END
 chmod +x fake/ffmpeg
@@ -32,7 +33,7 @@ check "an orbit has the requested number of frames" [ "$(files orbit)" = "0001.p
 check "frames have the size of the photos" [ "$(size_of orbit/0001.png)" = 64x48 ]
 check "the camera moves" [ "$(cmp -s orbit/0001.png orbit/0003.png; echo $?)" = 1 ]
 check "the number of frames is printed" says "orbit/: 5 frames"
-check "without ffmpeg: prints the command that makes the video" tells "ffmpeg -framerate 30 -i orbit/%04d.png"
+check "without ffmpeg: prints the command that makes the video" tells "ffmpeg -f image2 -framerate 30 -i file:orbit/%04d.png"
 check "without ffmpeg: prints how to install it" tells "sudo apt install ffmpeg"
 run render run --path interpolate --frames 4 -o flight
 check "a run's folder implies its scene" status_is 0
@@ -71,7 +72,7 @@ run render run --path orbit --frames 3 --fps 24 -o "a %d folder"
 check "with ffmpeg it succeeds" status_is 0
 check "the video is beside the frames" [ "$(files "a %d folder")" = "0001.png 0002.png 0003.png video.mp4" ]
 check "the path of the video is printed" says "a %d folder/video.mp4"
-check "ffmpeg gets the path of the frames, with % escaped" grep -qxF "$work/a %%d folder/%04d.png" arguments
+check "ffmpeg gets the path of the frames, with % escaped" grep -qxF "file:$work/a %%d folder/%04d.png" arguments
 check "ffmpeg gets the frame rate" [ "$(grep -A1 -x -- -framerate arguments | tail -n 1)" = 24 ]
 check "the video has a widely supported format" [ "$(grep -xcE 'libx264|yuv420p' arguments)" = 2 ]
 run render run --path orbit --frames 3 -o flight.mp4

@@ -28,7 +28,7 @@ check "the default lens model is OPENCV" called "--ImageReader.camera_model OPEN
 check "features are extracted without a GPU" called "^feature_extractor .*--SiftExtraction.use_gpu 0"
 check "features are matched without a GPU" called "^exhaustive_matcher .*--SiftMatching.use_gpu 0"
 check "other files are ignored" [ "$(xargs <scene/sfm/photos.txt)" = "1.png 2.png 3.png 4.png 5.png" ]
-check "the largest model is used" called "^image_undistorter .*--input_path scene/sfm/sparse/1 "
+check "the largest model is used" called "^image_undistorter .*--input_path $work/scene/sfm/sparse/1 "
 check "the scene has all photos" [ "$(ls scene/images | wc -l)" = 5 ]
 check "the model is in sparse/0" [ -s scene/sparse/0/images.txt -a ! -e scene/sparse/images.txt ]
 check "no other files are left" [ "$(ls scene | xargs) $(ls scene/sfm | xargs)" = \
@@ -120,15 +120,11 @@ touch walk.MP4
 mkdir only_colmap; ln -s ../bin/colmap only_colmap
 PATH=$work/only_colmap "$stipple" sfm walk.MP4 -o scene >stdout 2>stderr; status=$?
 check "video without ffmpeg: the error says that it is missing" fails_with "ffmpeg is not installed, and walk.MP4 is a video"
-cat >bin/ffmpeg <<'END'
-#!/usr/bin/env bash
-echo "$*" >>"$FAKE/calls"
-for i in 1 2 3 4; do cp "$FAKE/out/result.png" "$(printf "${@: -1}" $i)"; done
-END
-chmod +x bin/ffmpeg
+cp "$fakes/fake_ffmpeg.sh" bin/ffmpeg
+export FAKE_FRAME=$work/out/result.png
 run walk.MP4 --fps 0.5
 check "a video becomes a scene" says "scene: 4 of 4 photos placed"
-check "--fps sets the rate of the frames" called "-i walk.MP4 -vf fps=0.5 "
+check "--fps sets the rate of the frames" called "-i file:$work/walk.MP4 -vf fps=0.5 "
 check "frames of a video are matched in order" called "^sequential_matcher"
 
 finish

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "apps/stipple/files/create_folder.h"
 #include "apps/stipple/programs/process.h"
 #include "apps/stipple/terminal/message.h"
 #include "stipple/core/error.h"
@@ -28,6 +29,7 @@ class ColmapRun {
         photos_(photos),
         options_(options),
         work_(std::move(work)),
+        arguments_(photos, options, work_),
         runner_(runner) {}
 
   fs::path run() {
@@ -41,66 +43,32 @@ class ColmapRun {
     return {std::move(activity), program_, std::move(arguments), static_cast<int>(photos_.names.size())};
   }
 
-  std::string help(const std::string& command) const {
-    std::string text;
-    run_program(program_, {command, "-h"}, [&](const std::string& line) { text += line + '\n'; });
-    return text;
-  }
-
   // The option was renamed in version 3.12, which supports features other than SIFT.
   std::string gpu_option(const std::string& command, const std::string& task) const {
     const std::string newer = "--Feature" + task + ".use_gpu";
-    return help(command).find(newer) != std::string::npos ? newer : "--Sift" + task + ".use_gpu";
-  }
-
-  std::string sharing_option() const {
-    switch (options_.sharing) {
-      case CameraSharing::kAll:
-        return "--ImageReader.single_camera";
-      case CameraSharing::kFolder:
-        return "--ImageReader.single_camera_per_folder";
-      case CameraSharing::kNone:
-        break;
-    }
-    return "--ImageReader.single_camera_per_image";
-  }
-
-  // Without the list, COLMAP would fail on other files in the folder.
-  fs::path write_list() const {
-    const fs::path path = work_ / "photos.txt";
-    OutputFile file(path);
-    for (const fs::path& name : photos_.names) file.write(name.generic_string() + '\n');
-    file.commit();
-    return path;
+    bool is_newer = false;
+    run_program(program_, {command, "-h"},
+                [&](const std::string& line) { is_newer |= line.find(newer) != std::string::npos; });
+    return is_newer ? newer : "--Sift" + task + ".use_gpu";
   }
 
   void find_features() {
-    runner_.require(step("finding features",
-                         {"feature_extractor", "--database_path", database(), "--image_path", photos_.path,
-                          "--image_list_path", write_list(), "--ImageReader.camera_model",
-                          options_.camera_model, sharing_option(), "1",
-                          gpu_option("feature_extractor", "Extraction"), options_.use_gpu ? "1" : "0"}));
+    OutputFile list(arguments_.list());
+    list.write(photo_list(photos_));
+    list.commit();
+    const std::string gpu = gpu_option("feature_extractor", "Extraction");
+    runner_.require(step("finding features", arguments_.extract(gpu)));
   }
 
   void match() {
-    const std::string command = options_.is_sequence ? "sequential_matcher" : "exhaustive_matcher";
-    std::vector<std::string> arguments = {command, "--database_path", database(),
-                                          gpu_option(command, "Matching"), options_.use_gpu ? "1" : "0"};
-    if (!options_.is_sequence) {
-      // With the default of 50 photos per block, small sets would show no progress. Blocks of fewer than 10
-      // photos would not keep all cores busy.
-      const std::size_t size = std::clamp<std::size_t>(photos_.names.size() / 5, 10, 50);
-      arguments.insert(arguments.end(), {"--ExhaustiveMatching.block_size", std::to_string(size)});
-    }
-    runner_.require(step("matching photos", arguments));
+    const std::string gpu = gpu_option(arguments_.matcher(), "Matching");
+    runner_.require(step("matching photos", arguments_.match(gpu)));
   }
 
   // The mapper makes a model of each connected set of photos; the largest becomes the scene.
   fs::path place() {
-    const fs::path folder = work_ / "sparse";
-    fs::create_directory(folder);
-    const Step mapper = step("placing photos", {"mapper", "--database_path", database(), "--image_path",
-                                                photos_.path, "--output_path", folder});
+    create_folder(arguments_.models());
+    const Step mapper = step("placing photos", arguments_.map());
     const StepEnd end = runner_.run(mapper);
     // A mapper that found no sparse model has not failed; check_placed() reports it.
     const bool found_nothing = end.message.find("sparse model") != std::string::npos;
@@ -129,31 +97,29 @@ class ColmapRun {
   }
 
   fs::path undistort(const fs::path& model) {
-    const fs::path folder = work_ / "undistorted";
-    Step undistorter =
-        step("undistorting photos", {"image_undistorter", "--image_path", photos_.path, "--input_path", model,
-                                     "--output_path", folder, "--output_type", "COLMAP"});
+    Step undistorter = step("undistorting photos", arguments_.undistort(model));
     undistorter.photo_count = static_cast<int>(colmap_image_count(model));
     runner_.require(undistorter);
-    move_model(folder / "sparse");
-    return folder;
+    move_model(arguments_.undistorted() / "sparse");
+    return arguments_.undistorted();
   }
 
   // COLMAP writes the undistorted model to sparse/, but other programs look for it in sparse/0/.
-  static void move_model(const fs::path& sparse) {
+  static void move_model(const fs::path& sparse) try {
     std::vector<fs::path> files;
     for (const fs::directory_entry& entry : fs::directory_iterator(sparse))
       if (entry.is_regular_file()) files.push_back(entry.path());
     fs::create_directory(sparse / "0");
     for (const fs::path& file : files) fs::rename(file, sparse / "0" / file.filename());
+  } catch (const fs::filesystem_error& error) {
+    throw Error(fmt::format("cannot use COLMAP's model in {}: {}", sparse.string(), error.code().message()));
   }
-
-  std::string database() const { return work_ / "database.db"; }
 
   fs::path program_;
   const PhotoFolder& photos_;
   const ColmapOptions& options_;
   fs::path work_;
+  ColmapArguments arguments_;
   StepRunner& runner_;
 };
 

@@ -2,19 +2,11 @@
 #pragma once
 // Runs COLMAP, version 3.8 or newer, as an external program.
 #include <filesystem>
-#include <string>
 
-#include "apps/stipple/programs/photo_folder.h"
+#include "apps/stipple/programs/colmap_arguments.h"
 #include "apps/stipple/programs/step_runner.h"
 
 namespace stipple {
-
-struct ColmapOptions {
-  std::string camera_model = "OPENCV";
-  CameraSharing sharing = CameraSharing::kAll;
-  bool is_sequence = false;  // photos overlap only with those shortly before and after them
-  bool use_gpu = false;      // Debian's COLMAP does not support it
-};
 
 std::filesystem::path find_colmap();  // throws Error if it is not installed
 
