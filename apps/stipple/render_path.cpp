@@ -8,6 +8,7 @@
 #include "apps/stipple/commands.h"
 #include "apps/stipple/files/create_folder.h"
 #include "apps/stipple/files/temporary_folder.h"
+#include "apps/stipple/options/number_range.h"
 #include "apps/stipple/options/picture_size.h"
 #include "apps/stipple/options/whole_number.h"
 #include "apps/stipple/programs/video.h"
@@ -150,7 +151,7 @@ CLI::Option* add_path_options(CLI::App& command, PathArguments& a) {
       ->check(whole_number(1, kMaxFrameCount))
       ->capture_default_str();
   command.add_option("--fps", a.frames_per_second, "frames per second of the video")
-      ->check(CLI::Range(0.1, 240.0))
+      ->check(number_range(0.1, 240))
       ->capture_default_str();
   command.add_option("--size", a.size,
                      "size of the frames, such as 1280x720; by default, that of the cameras");

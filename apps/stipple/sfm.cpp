@@ -7,6 +7,7 @@
 #include "apps/stipple/commands.h"
 #include "apps/stipple/files/create_folder.h"
 #include "apps/stipple/files/has_extension.h"
+#include "apps/stipple/options/number_range.h"
 #include "apps/stipple/programs/colmap_program.h"
 #include "apps/stipple/programs/ffmpeg_arguments.h"
 #include "apps/stipple/programs/video.h"
@@ -149,7 +150,7 @@ void add_sfm(CLI::App& app) {
       "--sequential", a->options.is_sequence,
       "match photos only with those before and after them in name order; always on for a video");
   command->add_option("--fps", a->frames_per_second, "frames to extract per second of video")
-      ->check(CLI::Range(0.01, 240.0))
+      ->check(number_range(0.01, 240))
       ->capture_default_str();
   command->add_flag("--gpu", a->options.use_gpu, "let COLMAP use a GPU, if it was built for one");
   command->callback([a] { run_sfm(*a); });

@@ -114,7 +114,7 @@ check "odd sides: the error asks for even ones" fails_with "even"
 run render run --path orbit --size big -o x
 check "invalid --size: the error shows an example" fails_with "such as 640x480"
 check "failures create no folder" [ ! -e x ]
-for misuse in "--path loop" "--path orbit --frames 0" "--path orbit --fps 0" "--path orbit --camera fit/camera.json" \
+for misuse in "--path loop" "--path orbit --frames 0" "--path orbit --fps 0" "--path orbit --fps nan" "--path orbit --camera fit/camera.json" \
     "--path orbit --depth d.npy" ""; do
   run render run $misuse -o x
   check "usage error: '$misuse'" status_is 2

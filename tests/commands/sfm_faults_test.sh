@@ -57,7 +57,7 @@ if [ -n "$real_ffmpeg" ]; then
     check "the real ffmpeg extracts nothing from $name" [ -z "$(ls scene/sfm/frames)" ]
   done
 fi
-for rate in inf 0 -1; do
+for rate in nan inf 0 -1; do
   "$stipple" sfm photos -o scene --fps=$rate >stdout 2>stderr; status=$?
   check "--fps=$rate is refused" status_is 2
 done
