@@ -79,7 +79,8 @@ check "nothing was written on errors" [ "$(ls x.* nowhere* 2>/dev/null | wc -l)"
 "$stipple" synth -o large --views 9 --size 320x240 >/dev/null 2>&1 || exit 1
 { sed 's/element vertex .*/element vertex 2000/; /end_header/q' model.ply
   seq 2000 | awk '{print $1 / 2000, 0, 0, 0, 0, 0, -4, 2, 2, 2, 1, 0, 0, 0}'; } >veils.ply
-catches_int() { [ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$pid/status") & 2)) != 0 ]; }
+has_started() { [ "/proc/$pid/exe" -ef "$stipple" ]; }  # until then, the process is the shell, which catches INT, too
+catches_int() { has_started && [ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$pid/status") & 2)) != 0 ]; }
 start "$stipple" clean veils.ply --scene large -o x.ply --backend cpu
 wait_until catches_int
 stop_with INT
