@@ -91,6 +91,9 @@ void bind_trainer(py::module_& module) {
       .def(
           "last_step", [](PythonTrainer& t) { return t.use([](Trainer& u) { return u.last_step(); }); },
           NoLock())
+      .def(
+          "dropped_count",
+          [](PythonTrainer& t) { return t.use([](Trainer& u) { return u.dropped_count(); }); }, NoLock())
       .def("watched_views",
            [](PythonTrainer& t) {
              return t.use([](Trainer& u) {

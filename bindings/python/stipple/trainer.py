@@ -98,6 +98,11 @@ class Trainer:
         return self._inner.watched_views()
 
     @property
+    def dropped_count(self) -> int:
+        """How many Gaussians restore() dropped: the least important, if the checkpoint has more than max_gaussians."""
+        return self._inner.dropped_count()
+
+    @property
     def backend(self) -> str:
         """The name of the backend."""
         return self._inner.backend()

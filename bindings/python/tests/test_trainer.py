@@ -122,6 +122,13 @@ def test_training_learns_and_a_checkpoint_continues_with_the_same_bits(scene, tm
         again.restore(tmp_path / "nowhere")
 
 
+def test_a_lower_limit_drops_gaussians_of_a_checkpoint(scene, tmp_path):
+    stipple.Trainer(scene, steps=5, backend="cpu").save(tmp_path / "checkpoint")
+    smaller = stipple.Trainer(scene, steps=5, backend="cpu", max_gaussians=200)
+    smaller.restore(tmp_path / "checkpoint")
+    assert smaller.dropped_count == 100 and len(smaller.gaussians().mean) == 200
+
+
 def test_the_guard_ends_a_run_that_gets_worse(tmp_path):
     """Every other photo belongs to another camera, so that training makes other views worse."""
     write_scene(small_model(), tmp_path / "scene", view_count=32)
