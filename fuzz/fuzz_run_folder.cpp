@@ -20,6 +20,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   expect_error_or_result([&] { load_run_log(folder.path()); });
   expect_error_or_result([&] { load_run_metrics(folder.path()); });
-  expect_error_or_result([&] { RunWriter(folder.path()).resume_at(200); });
+  expect_error_or_result([&] { RunWriter(folder.path(), false).resume_at(200); });
   return 0;
 }
