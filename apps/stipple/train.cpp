@@ -35,6 +35,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kIntermediateEvaluation = 7'000;  // results are commonly reported at this step and at the last
 constexpr int kMaxSkipsInARow = 10;
+constexpr double kLongestUnsaved_s = 300;
 constexpr double kRunningShare = 0.05;  // weight of the latest step in the running mean of the PSNR
 
 double seconds_since(Clock::time_point start) {
@@ -303,10 +304,13 @@ class TrainingRun {
           e.ssim, e.views.size(), trainer_.device_gaussians().size(), format_duration(writer_.seconds()));
   }
 
-  // On a fast device, many steps pass in the time that writing a checkpoint takes.
+  // On a fast device, many steps pass in the time that writing a checkpoint takes; on a slow one, the wanted
+  // number of steps may take long.
   bool checkpoint_is_due(int step) const {
-    return options_.checkpoint_every > 0 && step % options_.checkpoint_every == 0 &&
-           seconds_since(last_save_) >= options_.checkpoint_seconds;
+    if (options_.checkpoint_every == 0) return false;
+    const double seconds = seconds_since(last_save_);
+    const bool is_overdue = seconds >= kLongestUnsaved_s;
+    return seconds >= options_.checkpoint_seconds && (is_overdue || step % options_.checkpoint_every == 0);
   }
 
   void save() {
