@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/options/run_flags.h"
@@ -12,6 +11,7 @@
 #include "apps/stipple/terminal/standard_files.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image/image_file.h"
+#include "stipple/io/json.h"
 #include "stipple/io/output_file.h"
 #include "stipple/options/option_text.h"
 #include "stipple/scene/check_scene.h"
@@ -90,7 +90,7 @@ void print_json(const SceneReport& report) {
     out["problems"].push_back(problem);
   }
   // Names may contain bytes that are not valid UTF-8.
-  print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  print("{}\n", with_utf8(out).dump(2));
 }
 
 void run_check(const CheckArguments& a) {

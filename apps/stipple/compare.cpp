@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/run/run_folder.h"
@@ -18,6 +17,7 @@
 #include "stipple/draw/canvas.h"
 #include "stipple/draw/plot.h"
 #include "stipple/io/image/image_file.h"
+#include "stipple/io/json.h"
 #include "stipple/io/output_file.h"
 
 namespace stipple {
@@ -104,7 +104,7 @@ void print_json(const std::vector<Run>& runs) {
                    {"ssim", score.ssim}});
   }
   // Names may contain bytes that are not valid UTF-8.
-  print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  print("{}\n", with_utf8(out).dump(2));
 }
 
 struct Quantity {  // of an axis of a chart

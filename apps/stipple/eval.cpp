@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/options/backend_choice.h"
@@ -16,6 +15,7 @@
 #include "stipple/core/error.h"
 #include "stipple/evaluate/contact_sheet.h"
 #include "stipple/io/image/image_file.h"
+#include "stipple/io/json.h"
 #include "stipple/io/output_file.h"
 #include "stipple/io/ply/ply.h"
 #include "stipple/options/resolve.h"
@@ -97,7 +97,7 @@ void print_json(const Subject& subject, const EvalArguments& a, const Evaluation
   for (const ViewScore& v : evaluation.views)
     out["views"].push_back({{"name", v.name}, {"psnr", v.psnr}, {"ssim", v.ssim}});
   // Names may contain bytes that are not valid UTF-8.
-  print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  print("{}\n", with_utf8(out).dump(2));
 }
 
 void run_eval(const EvalArguments& a) {

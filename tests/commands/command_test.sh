@@ -25,7 +25,9 @@ size_of() { od -An -tu1 -j16 -N8 "$1" | awk '{print $3 * 256 + $4 "x" $7 * 256 +
 # To interrupt a command: start it with far more work than it can finish, wait until its files show that it has reached the
 # point in question, then send the signal. No step assumes how long anything takes; the limit only ends a test that hangs.
 patience_s=300
-start() { "$@" >stdout 2>stderr & pid=$!; }
+# The files are emptied first, so that no condition holds because of an earlier command, and a signal that arrives before
+# the shell has become the command must not make it clean up.
+start() { : >stdout; : >stderr; (trap - EXIT; exec "$@") >stdout 2>stderr & pid=$!; }
 is_running() { kill -0 "$pid" 2>/dev/null; }
 exists() { compgen -G "$1" >/dev/null; }  # exists PATTERN
 eventually() { # eventually CONDITION...: whether it holds before the limit

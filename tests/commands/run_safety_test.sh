@@ -97,6 +97,19 @@ for file in log.jsonl metrics.json checkpoint; do
   check "--resume with a pipe instead of $file: refused" fails_with "pipe_$file/$file: it is not a regular file"
 done
 
+# Names are bytes, which JSON must not change.
+bytes=$'sc\xffne'
+"$stipple" synth -o "$bytes" --views 8 --size 48x36 --format colmap-text >/dev/null 2>&1
+mv "$bytes/images/0001.png" "$bytes/images/"$'0000\xfe.png'
+LC_ALL=C sed -i $'s/0001.png/0000\xfe.png/' "$bytes/sparse/0/images.txt"
+run train "$bytes" -o bytes $options --eval --steps 5
+check "names that are not UTF-8: the scene trains" status_is 0
+check "names that are not UTF-8: metrics.json has them" grep -q $'"name": "0000\xf4\x8f\xbf\xbe.png"' bytes/metrics.json
+run train "$bytes" -o bytes --resume --stop-at 5
+check "names that are not UTF-8: the run is resumed" status_is 0
+run eval bytes --json
+check "names that are not UTF-8: eval finds the scene" status_is 0
+
 # Names reach the terminal without their control characters.
 "$stipple" synth -o hostile --views 8 --size 48x36 --format colmap-text >/dev/null 2>&1
 printf '\n9 1 0 0 0 0 0 0 1 \033]0;title\007\033[31mred.png\n\n' >>hostile/sparse/0/images.txt

@@ -27,7 +27,9 @@ ordered_json to_json_value(const T& value) {
     return to_text(value);
 }
 
-std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_of(const json& value) {
+  return value.is_string() ? bytes_from_utf8(value.get<std::string>()) : value.dump();
+}
 
 template <class T>
 void from_json_value(const json& object, const char* name, const std::string& file, T& value) {

@@ -83,7 +83,7 @@ RunRecord load_run_record(const fs::path& folder) {
   const json object = load_object(file);
   const json train = object_in(object, "train");
   RunRecord record;
-  record.scene = value_or(object, "scene", std::string());
+  record.scene = bytes_from_utf8(value_or(object, "scene", std::string()));
   if (record.scene.empty())
     throw Error(fmt::format("{}: the file does not name a scene; it was not written by stipple train",
                             file.string()));

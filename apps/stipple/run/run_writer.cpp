@@ -25,8 +25,7 @@ using nlohmann::ordered_json;
 
 void save(const fs::path& path, const ordered_json& content) {
   OutputFile file(path);
-  // Names may contain bytes that are not valid UTF-8.
-  file.write(content.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  file.write(with_utf8(content).dump(2) + "\n");
   file.commit();
 }
 

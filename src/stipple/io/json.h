@@ -7,11 +7,23 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "stipple/core/byte_text.h"
+
 namespace stipple {
 
 // Returns what makes the text too costly to parse, as the end of a sentence that starts with the name of the
 // file; empty if nothing does.
 std::string_view json_excess(std::string_view text);
+
+// The value with all its strings as UTF-8 (core/byte_text.h): they may be names of files.
+template <class Json>
+Json with_utf8(const Json& value) {
+  if (value.is_string()) return utf8_from_bytes(value.template get_ref<const std::string&>());
+  Json result = value;
+  if (value.is_structured())
+    for (auto& part : result) part = with_utf8(part);
+  return result;
+}
 
 enum class JsonComments { kRefused, kIgnored };
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "stipple/core/byte_text.h"
 #include "stipple/io/output_file.h"
 #include "stipple/train/checkpoint_format.h"
 #include "stipple/train/trainer_impl.h"
@@ -12,11 +13,6 @@ namespace stipple {
 using nlohmann::json;
 
 namespace {
-
-// JSON is UTF-8, but the name of a file may be anything.
-std::string as_utf8(const std::string& name) {
-  return json::parse(json(name).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
-}
 
 template <class T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
@@ -55,7 +51,7 @@ json run_identity(const TrainOptions& o, const Scene& scene, std::size_t view_co
           {"min_size", o.min_size_px},
           {"views", view_count},
           {"watched_views", watched_count},
-          {"first_view", as_utf8(scene.views[0].name)},
+          {"first_view", utf8_from_bytes(scene.views[0].name)},
           {"width", scene.views[0].camera.width_px},
           {"height", scene.views[0].camera.height_px}};
 }
