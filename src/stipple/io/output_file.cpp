@@ -34,9 +34,10 @@ bool is_same_file(int descriptor, const std::filesystem::path& path) {
 }
 
 // Removes a temporary file whose writer was killed: nobody holds its lock any more. Only the holder of the
-// lock may remove it, so that two programs cannot take each other's new file for the old one.
+// lock may remove it, so that two programs cannot take each other's new file for the old one. NFS locks only
+// files that are open for writing.
 bool remove_leftover(const std::filesystem::path& temporary) {
-  const int descriptor = ::open(temporary.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
   if (descriptor < 0) return errno == ENOENT;
   const bool is_abandoned =
       ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && is_same_file(descriptor, temporary);
@@ -62,8 +63,9 @@ OutputFile::OutputFile(const std::filesystem::path& path) : path_(path), target_
 }
 
 OutputFile::~OutputFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  // While it is locked: afterwards, another program may have replaced it by its own.
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void OutputFile::follow_links() {
@@ -95,9 +97,9 @@ void OutputFile::open_temporary() {
     // Mode 0666 leaves the permissions to the umask, as for any new file.
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ >= 0) {
-      ::flock(descriptor_, LOCK_EX | LOCK_NB);
-      // Another program may have taken the file for a leftover before it was locked.
-      if (is_same_file(descriptor_, temporary_)) return;
+      // Another program may take the file for a leftover before it is locked.
+      const bool is_taken = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+      if (!is_taken && is_same_file(descriptor_, temporary_)) return;
       ::close(std::exchange(descriptor_, -1));
       continue;
     }
@@ -149,15 +151,12 @@ void OutputFile::commit() {
   // still exist then. EINVAL means that the file system does not support synchronisation.
   if (!in_place_ && ::fsync(descriptor_) != 0 && errno != EINVAL) fail_with_errno();
   if (!in_place_ && temporary_.empty()) name_temporary();
-  // The second descriptor holds the lock until the file has been renamed.
+  // The second descriptor holds the lock until the file has been renamed or, by the destructor, removed.
   const int keeper = in_place_ ? -1 : ::dup(descriptor_);
-  const bool is_done = ::close(std::exchange(descriptor_, -1)) == 0 &&
-                       (in_place_ || ::rename(temporary_.c_str(), target_.c_str()) == 0);
-  const int reason = errno;
-  if (keeper >= 0) ::close(keeper);
-  errno = reason;
-  if (!is_done) fail_with_errno();
+  if (::close(std::exchange(descriptor_, keeper)) != 0) fail_with_errno();
+  if (!in_place_ && ::rename(temporary_.c_str(), target_.c_str()) != 0) fail_with_errno();
   temporary_.clear();
+  if (keeper >= 0) ::close(std::exchange(descriptor_, -1));
   // The name of a file is part of its folder, which has to reach the disk as well. By now the file is
   // complete and in place, so that a failure of this is no reason to report one.
   if (!in_place_) flush_folder(folder());
