@@ -102,6 +102,21 @@ std::string with_values(const std::string& file, const nlohmann::json& values) {
   return result;
 }
 
+// JSON has no number for the score of a model that has collapsed.
+TEST(Checkpoint, AScoreThatIsNotFiniteCanBeRestored) {
+  TestFolder folder;
+  auto backend = make_backend("cpu");
+  Trainer trainer(*backend, small_scene(), quick(Strategy::kAdc));
+  trainer.step();
+  trainer.save(folder / "good");
+  const nlohmann::json no_scores = {
+      {"guard", {{"training_psnr", nullptr}, {"best_psnr", nullptr}, {"best_training_psnr", nullptr}}}};
+  folder.write("collapsed", with_values(read_file(folder / "good"), no_scores));
+  EXPECT_NO_THROW(trainer.restore(folder / "collapsed"));
+  EXPECT_NO_THROW(trainer.save(folder / "again"));
+  EXPECT_NO_THROW(trainer.restore(folder / "again"));
+}
+
 // Whoever writes a checkpoint also writes its checksum: that alone does not make it one of this run.
 TEST(Checkpoint, RejectsNumbersThatNoRunWrites) {
   TestFolder folder;

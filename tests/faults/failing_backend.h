@@ -18,6 +18,10 @@ class FailingBackend : public cpu::CpuBackend {
 
   std::size_t operation_count() const { return count_; }
   void stop_failing() { which_ = 0; }
+  void fail_at(std::size_t which) {  // counted from now on
+    which_ = which;
+    count_ = 0;
+  }
 
   std::unique_ptr<Memory> allocate(std::size_t bytes) override {
     if (fault_ == DeviceFault::kOutOfMemory && ++count_ == which_) throw OutOfMemory("no memory is left");

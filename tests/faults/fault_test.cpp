@@ -121,6 +121,30 @@ TEST_P(FaultTest, TheLossOfTheDeviceAtEveryOperation) {
   expect_recovery_from_every(DeviceFault::kLost, GetParam());
 }
 
+// Its arrays may differ in length, so that rendering them would read beyond their ends.
+TEST_P(FaultTest, ATornModelIsNotShown) {
+  std::size_t which = 0;
+  const auto is_torn = [&](const Trainer& trainer) {
+    try {
+      trainer.gaussians();
+      return false;
+    } catch (const Error&) {
+      return true;
+    }
+  };
+  for (bool was_torn = false; !was_torn;) {
+    FailingBackend backend(DeviceFault::kError, 0);
+    Trainer trainer(backend, tiny_scene(), options_of(GetParam()));
+    backend.fail_at(++which);
+    ASSERT_THROW(while (!trainer.done()) trainer.step(), Error) << "no operation tears the model";
+    was_torn = is_torn(trainer);
+    if (!was_torn) continue;
+    EXPECT_THROW(trainer.evaluate(tiny_scene().test_views()), Error);
+    EXPECT_THROW(trainer.with_model([](const DeviceGaussians&) {}), Error);
+    EXPECT_THROW(trainer.step(), Error);
+  }
+}
+
 TEST_P(FaultTest, EveryAllocationOnTheHost) {
   const TrainOptions options = options_of(GetParam());
   const Gaussians whole = undisturbed(options);

@@ -153,6 +153,7 @@ void Trainer::Impl::require_whole() const {
 // If this throws, the state is unchanged, or torn.
 StepReport Trainer::Impl::train() {
   State before = state_;
+  buffers_.has_begun_update = false;  // it may be left from a step that ran out of memory
   try {
     StepReport report;
     const auto start = Clock::now();
@@ -163,7 +164,6 @@ StepReport Trainer::Impl::train() {
     record(result, batch, report);
     report.gaussian_count = device_.gaussians.size();
     report.ms[static_cast<std::size_t>(Stage::kPhoto)] = photo_ms;
-    buffers_.has_begun_update = false;
     return report;
   } catch (const OutOfMemory&) {
     state_ = std::move(before);

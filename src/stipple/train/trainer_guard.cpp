@@ -17,7 +17,7 @@ constexpr std::size_t kTrainingScores = 3;  // views whose mean stands for that 
 }  // namespace
 
 // The model is judged once per step, even if what follows runs out of memory and is repeated. If this throws,
-// nothing has changed, or the state is torn.
+// nothing has changed but that the copy of the best model may have been released, or the state is torn.
 void Trainer::Impl::check_model() {
   if (state_.checked_step == state_.step || state_.polish_until > 0) return;
   const bool gives_back = !state_.has_all_views && state_.step >= schedule_.gives_views_back_at();
@@ -26,6 +26,7 @@ void Trainer::Impl::check_model() {
   const std::optional<GuardEvent> event = report_.guard;
   State state_before = state_;
   std::vector<std::size_t> views_before = views_;
+  has_replaced_best_ = false;
   try {
     const ModelScore score = score_model();
     const bool went_back = act_on(guard_.judge(score), score);
@@ -35,6 +36,7 @@ void Trainer::Impl::check_model() {
     }
   } catch (...) {
     guard_.restore(before);
+    if (has_replaced_best_) release_best();  // it is not the one that this state of the guard means
     report_.guard = event;
     state_ = std::move(state_before);
     views_ = std::move(views_before);
@@ -103,7 +105,7 @@ bool Trainer::Impl::act_on(Verdict verdict, const ModelScore& score) {
 // The copy stays on the device, where making it costs next to nothing. If there is no room for it, the run
 // goes on without one.
 void Trainer::Impl::keep_model() {
-  is_torn_ = true;  // until the check is complete: without a copy, later steps might decide otherwise
+  has_replaced_best_ = true;
   best_ = {};
   best_filter_ = {};
   try {
@@ -146,8 +148,14 @@ void Trainer::Impl::go_back() {
 }
 
 bool Trainer::Impl::recover_from_collapse() {
-  if (guard_.state().best_step == 0) return false;
-  act_on(guard_.collapse(), {state_.step, 0, 0, false});
+  const GuardState before = guard_.state();
+  if (before.best_step == 0) return false;
+  try {
+    act_on(guard_.collapse(), {state_.step, 0, 0, false});
+  } catch (...) {
+    guard_.restore(before);  // or a repetition would count the collapse twice
+    throw;
+  }
   return true;
 }
 

@@ -104,6 +104,7 @@ class Trainer::Impl {
   // Calls f with the model as everything outside of the trainer sees it: with the filter as a part of it.
   template <class F>
   std::invoke_result_t<F, const DeviceGaussians&> with_filtered(F f) const {
+    require_whole();  // the arrays of a torn model may differ in length
     const DeviceArray<float>& variance = device_.precomputed.filter_variance;
     if (variance.empty()) return f(device_.gaussians);
     return f(filtered_model(backend_, device_.gaussians, variance, options_.render.scale_modifier));
@@ -185,6 +186,7 @@ class Trainer::Impl {
   TrainBuffers buffers_;
   DeviceGaussians best_;  // the model that the guard keeps, and its filter
   DeviceArray<float> best_filter_;
+  bool has_replaced_best_ = false;  // in the current check of the guard
   Pass watch_pass_;
 };
 

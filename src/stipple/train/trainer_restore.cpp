@@ -20,10 +20,11 @@ using nlohmann::json;
 constexpr std::uint64_t kMostGaussians = std::uint64_t{1} << 32;
 constexpr int kMostShDegree = 3;
 
-// A loss that is not finite is saved as null.
-float number_or(const json& object, const char* key, float otherwise) {
+// A number that is not finite is saved as null.
+template <class Real>
+Real number_or(const json& object, const char* key, Real otherwise) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<float>() : otherwise;
+  return found == object.end() || found->is_null() ? otherwise : found->get<Real>();
 }
 
 // Describes the first difference between two identities; empty if they are equal.
@@ -122,11 +123,14 @@ std::vector<std::uint32_t> read_order(const json& from, std::size_t view_count) 
 }
 
 GuardState guard_from_json(const json& from, int step) {
+  const auto psnr = [&](const char* key) {
+    return number_or(from, key, std::numeric_limits<double>::quiet_NaN());
+  };
   return {.best_step = step_number(from.at("best_step"), step),
-          .best_psnr = from.at("best_psnr"),
+          .best_psnr = psnr("best_psnr"),
           .best_count = whole_number(from.at("best_count"), kMostGaussians),
-          .best_training_psnr = from.at("best_training_psnr"),
-          .training_psnr = from.at("training_psnr"),
+          .best_training_psnr = psnr("best_training_psnr"),
+          .training_psnr = psnr("training_psnr"),
           .training_steps = step_number(from.at("training_steps"), step),
           .worse_in_a_row = step_number(from.at("worse_in_a_row"), step),
           .collapses = step_number(from.at("collapses"), step),
@@ -254,8 +258,8 @@ void Trainer::Impl::read_text(const json& text, Saved& to) const {
   state.position = static_cast<std::uint32_t>(count_up_to("position", state.order.size()));
   to.phase = static_cast<Phase>(steps_up_to("phase", kLastPhase));
   to.guard = guard_from_json(text.at("guard"), state.step);
-  to.loss = number_or(text, "loss", 0);
-  to.psnr = number_or(text, "psnr", 0);
+  to.loss = number_or(text, "loss", 0.0f);
+  to.psnr = number_or(text, "psnr", 0.0f);
   to.count = count_up_to("gaussians", kMostGaussians);
   to.sh_degree = steps_up_to("sh_degree", kMostShDegree);
   to.best_count = count_up_to("best_gaussians", kMostGaussians);
