@@ -11,6 +11,7 @@
 #include "apps/stipple/commands.h"
 #include "apps/stipple/files/create_folder.h"
 #include "apps/stipple/options/run_flags.h"
+#include "apps/stipple/programs/shell_line.h"
 #include "apps/stipple/run/memory_reserve.h"
 #include "apps/stipple/run/memory_use.h"
 #include "apps/stipple/run/run_lock.h"
@@ -113,7 +114,8 @@ class TrainingRun {
         options_(resolve(a.flags, scene_)),
         backend_(make_backend(options_.backend, backend_options(options_))),
         trainer_(*backend_, scene_, options_.train),
-        writer_(folder_, holds_run(folder_) && !a.resume) {
+        replaces_earlier_run_(holds_run(folder_) && !a.resume),
+        writer_(folder_, replaces_earlier_run_) {
     print_problems(scene_);
     print_alpha(scene_);
     if (options_.train.max_gaussians > 0) warn_of_memory_cap();
@@ -146,7 +148,8 @@ class TrainingRun {
       }
     }
     progress.finish(trainer_.steps_done(), note(last_, progress));
-    if (stops_in_failure_ && writer_.is_waiting()) return fmt::format("{}; {}", stopped, what_is_left());
+    if (stops_in_failure_ && writer_.earlier_run_is_unchanged())
+      return fmt::format("{}; {}", stopped, what_is_left());
     finish();
     return stopped;
   }
@@ -169,23 +172,34 @@ class TrainingRun {
 
   // What a run that ends without its state can go on from.
   std::string what_is_left() const {
-    if (writer_.is_waiting()) return fmt::format("the earlier run in {} is unchanged", folder_.string());
+    if (writer_.earlier_run_is_unchanged())
+      return fmt::format("the earlier run in {} is unchanged", folder_.string());
+    std::error_code unknown;
+    if (saved_steps_ == 0 && replaces_earlier_run_ && fs::exists(folder_ / "model.ply", unknown))
+      return fmt::format("nothing had been saved yet, and of the earlier run in {} only model.ply is left",
+                         folder_.string());
     if (saved_steps_ == 0) return "nothing had been saved yet";
-    return fmt::format("stipple train {} -o {} --resume continues from step {}, which was saved {} ago",
-                       scene_path_, folder_.string(), saved_steps_,
-                       format_duration(seconds_since(last_save_)));
+    const std::string age =
+        has_saved_ ? fmt::format(", which was saved {} ago", format_duration(seconds_since(last_save_))) : "";
+    return fmt::format("{} continues from step {}{}",
+                       shell_line({"stipple", "train", scene_path_, "-o", folder_.string(), "--resume"}),
+                       saved_steps_, age);
   }
 
   // After an error: saves the state as it was before the step that failed, and says what there is to go on
   // from. If the error lies in the saving itself, or has hit the state, that is the last checkpoint.
   std::string save_what_there_is() {
-    if (writer_.is_waiting()) return what_is_left();
-    try {
-      writer_.write_line();
-      save();
-    } catch (const std::exception&) {
-    }
+    if (writer_.earlier_run_is_unchanged()) return what_is_left();
+    attempt([&] { save(); });
+    attempt([&] { writer_.write_line(); });
     return what_is_left();
+  }
+
+  static void attempt(const std::function<void()>& work) {
+    try {
+      work();
+    } catch (const std::exception&) {  // there is an earlier error to report
+    }
   }
 
   // The reason to stop as a sentence; empty if training continues.
@@ -284,7 +298,7 @@ class TrainingRun {
 
   // A run that stops in failure before its first save leaves an earlier run in its folder alone.
   std::string was_saved(const std::string& advice) const {
-    if (writer_.is_waiting()) return "";
+    if (writer_.earlier_run_is_unchanged()) return "";
     return fmt::format("; the run was saved in {}{}", folder_.string(), advice);
   }
 
@@ -317,6 +331,7 @@ class TrainingRun {
     if (writer_.is_waiting()) writer_.replace_earlier_run();
     trainer_.save(folder_ / "checkpoint");
     last_save_ = Clock::now();
+    has_saved_ = true;
     saved_steps_ = trainer_.steps_done();
     save_ply(trainer_.gaussians(), folder_ / "model.ply");
     save_metrics();
@@ -347,10 +362,12 @@ class TrainingRun {
   RunOptions options_;  // depend on the scene
   std::unique_ptr<Backend> backend_;
   Trainer trainer_;
+  bool replaces_earlier_run_;
   RunWriter writer_;
   StepReport last_;
   Clock::time_point last_save_ = Clock::now();
-  int saved_steps_ = 0;  // in the checkpoint
+  bool has_saved_ = false;  // since it was started or resumed
+  int saved_steps_ = 0;     // in the checkpoint
   double running_psnr_ = 0;
   bool stops_in_failure_ = false;
   bool has_warned_of_memory_ = false;

@@ -48,6 +48,22 @@ run train scene -o fresh $options --steps 40
 check "--overwrite trains as in an empty folder" same kept fresh
 check "--overwrite writes all files anew" [ "$(grep -c . kept/log.jsonl)" = "$(grep -c . fresh/log.jsonl)" ]
 
+cp -r earlier blocked; rm blocked/options.json; mkdir blocked/options.json
+run train scene -o blocked --overwrite $options --steps 5
+check "--overwrite that cannot write its options: fails" fails_with "options.json: it is a directory; the earlier run in blocked is unchanged"
+check "--overwrite that cannot write its options keeps the earlier run" cmp blocked/checkpoint earlier/checkpoint
+cp -r earlier blocked2; rm blocked2/checkpoint; mkdir -p blocked2/checkpoint/full
+run train scene -o blocked2 --overwrite $options --steps 5
+check "--overwrite that cannot remove a checkpoint: says what is left" fails_with "nothing had been saved yet, and of the earlier run in blocked2 only model.ply is left"
+
+# A log that cannot be written does not cost the state, and the advice can be pasted into a shell.
+mkdir "a log"; ln -s /dev/full "a log/log.jsonl"
+run train scene -o "a log" $options --steps 200
+check "an unwritable log: the state is saved" fails_with "stipple train scene -o 'a log' --resume continues from step 100, which was saved"
+rm "a log/log.jsonl"
+run train scene -o "a log" --resume
+check "an unwritable log: the run can be resumed" status_is 0
+
 # A photo that disappears for a moment. The cache holds no photo, so that every step reads one.
 start "$stipple" train scene -o gone $endless --checkpoint-every 1000000 --max-ram 0.000001
 wait_until [ -s gone/log.jsonl ]

@@ -23,9 +23,13 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
+void write(const ordered_json& content, OutputFile& to) {
+  to.write(with_utf8(content).dump(2) + "\n");
+}
+
 void save(const fs::path& path, const ordered_json& content) {
   OutputFile file(path);
-  file.write(with_utf8(content).dump(2) + "\n");
+  write(content, file);
   file.commit();
 }
 
@@ -61,15 +65,18 @@ void RunWriter::save_options(const RunOptions& options, const fs::path& scene, c
 }
 
 void RunWriter::replace_earlier_run() {
+  // First what is likely to fail, on a full disk for example, while the earlier run is unchanged.
+  OutputFile options(folder_ / "options.json"), log(folder_ / "log.jsonl");
+  write(options_, options);
+  log.write(waiting_log_);
+  has_begun_to_replace_ = true;
   for (const char* name : {"checkpoint", "metrics.json"}) {
     std::error_code error;
     fs::remove(folder_ / name, error);
     if (error) throw Error(fmt::format("cannot remove {}: {}", (folder_ / name).string(), error.message()));
   }
   flush_folder(folder_);  // or the new options could reach the disk before the old checkpoint is gone
-  save(folder_ / "options.json", options_);
-  OutputFile log(folder_ / "log.jsonl");
-  log.write(waiting_log_);
+  options.commit();
   log.commit();
   waiting_log_.clear();
   is_waiting_ = false;
@@ -136,7 +143,9 @@ void RunWriter::add_to_log(const std::string& line) {
   }
   if (!log_.is_open()) log_.open(folder_ / "log.jsonl", std::ios::app);
   log_ << line << std::flush;
-  if (!log_) throw Error(fmt::format("cannot write {}; is the disk full?", (folder_ / "log.jsonl").string()));
+  if (!log_)
+    throw Error(
+        fmt::format("cannot write {}, perhaps because the disk is full", (folder_ / "log.jsonl").string()));
 }
 
 void RunWriter::add(const Evaluation& evaluation, int step, std::size_t gaussian_count) {

@@ -21,10 +21,12 @@ class RunWriter {
 
   void save_options(const RunOptions& options, const std::filesystem::path& scene, const Backend& backend);
 
-  // Whether the files in the folder are still those of an earlier run.
+  // Whether an earlier run has still to be replaced, and whether nothing of it has been removed yet.
   bool is_waiting() const { return is_waiting_; }
+  bool earlier_run_is_unchanged() const { return is_waiting_ && !has_begun_to_replace_; }
   // Removes the checkpoint and the metrics of the earlier run and replaces its options and its log. At every
   // moment in between, the files that are there belong together. The model stays until the next one is saved.
+  // If this throws, it can be repeated.
   void replace_earlier_run();
 
   // Continues the log and the evaluations of a resumed run; entries after this step are removed.
@@ -47,6 +49,7 @@ class RunWriter {
 
   std::filesystem::path folder_;
   bool is_waiting_;
+  bool has_begun_to_replace_ = false;
   nlohmann::ordered_json options_;  // until they are written
   std::string waiting_log_;         // likewise
   std::ofstream log_;
