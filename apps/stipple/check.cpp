@@ -9,9 +9,9 @@
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/standard_files.h"
+#include "apps/stipple/terminal/write_json.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image/image_file.h"
-#include "stipple/io/json.h"
 #include "stipple/io/output_file.h"
 #include "stipple/options/option_text.h"
 #include "stipple/scene/check_scene.h"
@@ -89,8 +89,7 @@ void print_json(const SceneReport& report) {
     problem["advice"] = advice_of(p);
     out["problems"].push_back(problem);
   }
-  // Names may contain bytes that are not valid UTF-8.
-  print("{}\n", with_utf8(out).dump(2));
+  write_json(out);
 }
 
 void run_check(const CheckArguments& a) {

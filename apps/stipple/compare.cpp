@@ -11,13 +11,12 @@
 #include "apps/stipple/run/run_folder.h"
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/message.h"
-#include "apps/stipple/terminal/standard_files.h"
 #include "apps/stipple/terminal/table.h"
+#include "apps/stipple/terminal/write_json.h"
 #include "stipple/core/error.h"
 #include "stipple/draw/canvas.h"
 #include "stipple/draw/plot.h"
 #include "stipple/io/image/image_file.h"
-#include "stipple/io/json.h"
 #include "stipple/io/output_file.h"
 
 namespace stipple {
@@ -103,8 +102,7 @@ void print_json(const std::vector<Run>& runs) {
                    {"psnr", score.psnr},
                    {"ssim", score.ssim}});
   }
-  // Names may contain bytes that are not valid UTF-8.
-  print("{}\n", with_utf8(out).dump(2));
+  write_json(out);
 }
 
 struct Quantity {  // of an axis of a chart

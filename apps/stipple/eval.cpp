@@ -10,12 +10,11 @@
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/progress.h"
-#include "apps/stipple/terminal/standard_files.h"
 #include "apps/stipple/terminal/table.h"
+#include "apps/stipple/terminal/write_json.h"
 #include "stipple/core/error.h"
 #include "stipple/evaluate/contact_sheet.h"
 #include "stipple/io/image/image_file.h"
-#include "stipple/io/json.h"
 #include "stipple/io/output_file.h"
 #include "stipple/io/ply/ply.h"
 #include "stipple/options/resolve.h"
@@ -96,8 +95,7 @@ void print_json(const Subject& subject, const EvalArguments& a, const Evaluation
   out["views"] = nlohmann::ordered_json::array();
   for (const ViewScore& v : evaluation.views)
     out["views"].push_back({{"name", v.name}, {"psnr", v.psnr}, {"ssim", v.ssim}});
-  // Names may contain bytes that are not valid UTF-8.
-  print("{}\n", with_utf8(out).dump(2));
+  write_json(out);
 }
 
 void run_eval(const EvalArguments& a) {

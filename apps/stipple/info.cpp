@@ -10,6 +10,7 @@
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/terminal/standard_files.h"
+#include "apps/stipple/terminal/write_json.h"
 #include "stipple/clean/clean.h"
 #include "stipple/io/ply/ply.h"
 #include "stipple/math/math.h"
@@ -111,7 +112,7 @@ void print_json(const ModelInfo& info) {
     std::replace(name.begin(), name.end(), ' ', '_');
     json["defects"][name] = info.defects[k].found;
   }
-  print("{}\n", json.dump(2));
+  write_json(json);
 }
 
 void print_row(const char* name, const std::vector<float>& values) {

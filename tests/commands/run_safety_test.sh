@@ -128,12 +128,14 @@ check "names that are not UTF-8: eval finds the scene" status_is 0
 
 # Names reach the terminal without their control characters.
 "$stipple" synth -o hostile --views 8 --size 48x36 --format colmap-text >/dev/null 2>&1
-printf '\n9 1 0 0 0 0 0 0 1 \033]0;title\007\033[31mred.png\n\n' >>hostile/sparse/0/images.txt
+printf '\n9 1 0 0 0 0 0 0 1 \033]0;title\007\033[31mred\302\205\177.png\n\n' >>hostile/sparse/0/images.txt
 run check hostile
-check "names on the standard output: made visible" says '\x1b]0;title\x07\x1b[31mred.png'
+check "names on the standard output: made visible" says '\x1b]0;title\x07\x1b[31mred\x85\x7f.png'
 check "names on the standard output: no control characters" [ "$(tr -d '\n\t' <stdout | tr -d '[:print:]' | wc -c)" = 0 ]
+run check hostile --json
+check "names in JSON: control characters are written as JSON does" says '\u001b]0;title\u0007\u001b[31mred\u0085\u007f.png'
 run train hostile -o hostile_run $options --steps 2
-check "names in warnings: made visible" tells '\x1b]0;title\x07\x1b[31mred.png'
+check "names in warnings: made visible" tells '\x1b]0;title\x07\x1b[31mred\x85\x7f.png'
 check "names in warnings: no control characters" [ "$(tr -d '\n\t' <stderr | tr -d '[:print:]' | wc -c)" = 0 ]
 
 finish
