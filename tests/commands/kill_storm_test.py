@@ -32,9 +32,18 @@ def start(name, folder, *more):
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
+def errors_of(process):
+    """Waits for the end of the run, and returns what it has printed."""
+    try:
+        return process.communicate(timeout=PATIENCE_S)[1]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError(f"{process.args} did not end within {PATIENCE_S} s")
+
+
 def finish(name, folder, *more):
     process = start(name, folder, *more)
-    errors = process.communicate(timeout=PATIENCE_S)[1]
+    errors = errors_of(process)
     assert process.returncode == 0, f"{folder}: exit status {process.returncode}: {errors}"
 
 
@@ -46,7 +55,9 @@ def wait_for_new_checkpoint(process, folder, since_ns):
                 return
         except FileNotFoundError:
             pass
-        assert time.monotonic() < deadline, f"{folder}: no checkpoint appears"
+        if time.monotonic() > deadline:
+            process.kill()
+            raise AssertionError(f"{folder}: no checkpoint appears")
         time.sleep(0.001)
 
 
@@ -60,7 +71,7 @@ def kill_once(name, folder, chance, signals):
     for number in signals:
         process.send_signal(number)
         time.sleep(chance.random() * 0.002)
-    errors = process.communicate(timeout=PATIENCE_S)[1]
+    errors = errors_of(process)
     # A signal that arrives before the run watches for it, or a second one, ends the program at once.
     allowed = [1] + [-number for number in signals]
     assert process.returncode in allowed, f"{folder}: exit status {process.returncode} after {signals}: {errors}"
@@ -84,6 +95,7 @@ def storm(name):
     return f"{name}: {count} kills, {end} steps, the same bits"
 
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the runs inherit it, and after nohup they would ignore SIGHUP
 memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 with tempfile.TemporaryDirectory(dir=memory) as work:
     os.chdir(work)

@@ -80,7 +80,7 @@ run train scene -o straight $endless --max-ram 0.000001 --stop-at $end
 check "a photo that disappears: the resumed run ends with the same bits" same straight gone
 
 # The terminal is closed, and the reader of a pipe goes away.
-start "$stipple" train scene -o hung_up $endless --checkpoint-every 1000000
+start env --default-signal=HUP "$stipple" train scene -o hung_up $endless --checkpoint-every 1000000
 wait_until [ -s hung_up/log.jsonl ]
 stop_with HUP
 check "SIGHUP saves the run" last_line_with "the run was saved in hung_up, continue it with --resume"

@@ -70,7 +70,8 @@ start_hanging() { # start_hanging COMMANDS: starts the command and waits until C
   start env --default-signal=HUP FAKE_AT=mapper FAKE_DO="$1$mapper_hangs" "$stipple" sfm photos -o scene
   wait_until [ -s hanging ]
 }
-send_until_ended() { until has_ended; do kill "-$1" "$pid" 2>/dev/null; sleep 0.02; done; wait_for_end; }
+has_ended_after() { kill "-$1" "$pid" 2>/dev/null; has_ended; }  # has_ended_after SIGNAL: sends it
+send_until_ended() { eventually has_ended_after "$1"; wait_for_end; }
 start_hanging ""
 check "COLMAP has a group of its own" not [ "$(xargs <hanging)" = "$(ps -o pgid= -p "$pid" | xargs)" ]
 stop_with KILL
