@@ -4,9 +4,9 @@
 //
 //   FAULT_PATHS=A:B     only files whose path contains A or B count
 //   FAULT=KIND:N        operation number N, from 1, of this kind fails: open, read, write, fsync, close,
-//   link,
-//                       rename, unlink, or alloc (a large block of host memory); "short" writes only half,
-//                       and "interrupt" ends a read or write with EINTR: the program must notice neither
+//                       link, rename, unlink, or alloc (a large block of host memory); "short" writes only
+//                       half, and "interrupt" ends a read or write with EINTR: the program must notice
+//                       neither
 //   FAULT_COUNTS=FILE   at the end, writes a line "KIND COUNT" for every kind
 //   FAULT_TRACE=FILE    records what a disk would be told, for power_cut_test.py: lines "open ID PATH",
 //                       "truncate ID", "write ID BYTES" followed by the bytes, "fsync ID", "flush FOLDER",
