@@ -23,9 +23,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-void write(const ordered_json& content, OutputFile& to) {
-  to.write(with_utf8(content).dump(2) + "\n");
-}
+void write(const ordered_json& content, OutputFile& to) { to.write(with_utf8(content).dump(2) + "\n"); }
 
 void save(const fs::path& path, const ordered_json& content) {
   OutputFile file(path);
