@@ -74,7 +74,8 @@ void for_each_run_option(Options& o, F f) {
   f("batch", "Run", t.batch, "views per step; learning rates are multiplied by sqrt(batch)");
   f("backend", "Run", o.backend, kBackendHelp);
   f("device", "Run", o.device, kDeviceHelp);
-  f("checkpoint_every", "Run", o.checkpoint_every, "steps between checkpoints, or five minutes if that is less; 0 saves only at the end");
+  f("checkpoint_every", "Run", o.checkpoint_every,
+    "steps between checkpoints, or five minutes if that is less; 0 saves only at the end");
   f("checkpoint_seconds", "Run", o.checkpoint_seconds, "minimum time between checkpoints, in seconds");
   f("time_limit", "Run", o.time_limit_s, "stop and save after this many seconds; 0 means no limit");
   f("target_psnr", "Run", o.target_psnr,
