@@ -14,6 +14,7 @@
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/conformance_scenes.h"
 #include "tests/helpers/synth_scene.h"
+#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 namespace {
@@ -22,8 +23,8 @@ namespace {
 template <int kViews>
 const Scene& scene_of() {
   static const TestFolder folder;
-  static const Scene scene =
-      make_synth_scene(folder, {.view_count = kViews, .width_px = 64, .height_px = 48, .seed = 1}, 1500);
+  static const Scene scene = make_synth_scene(
+      folder.path(), {.view_count = kViews, .width_px = 64, .height_px = 48, .seed = 1}, 1500);
   return scene;
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files from which a run cannot be resumed, and names that they may hold.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "stipple/core/checksum.h"
+#include "stipple/train/checkpoint_format.h"
 #include "tests/helpers/quick_training.h"
 
 namespace stipple {
@@ -87,19 +88,14 @@ TEST(Checkpoint, RejectsAnotherScene) {
 
 // A checkpoint with other values in its text, and the checksum that belongs to it.
 std::string with_values(const std::string& file, const nlohmann::json& values) {
-  constexpr std::size_t kHead = 20, kTextBytes = 12, kChecksum = 16;
-  std::uint32_t text_bytes = 0;
-  std::memcpy(&text_bytes, &file[kTextBytes], sizeof(text_bytes));
-  nlohmann::json text = nlohmann::json::parse(file.substr(kHead, text_bytes));
+  CheckpointHead head;
+  std::memcpy(&head, file.data(), sizeof(head));
+  nlohmann::json text = nlohmann::json::parse(file.substr(sizeof(head), head.text_bytes));
   text.merge_patch(values);
-  const std::string dumped = text.dump(), body = dumped + file.substr(kHead + text_bytes);
-  std::string result = file.substr(0, kHead) + body;
-  text_bytes = static_cast<std::uint32_t>(dumped.size());
-  std::memcpy(&result[kTextBytes], &text_bytes, sizeof(text_bytes));
-  const auto checksum =
-      static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(body.data()), body.size()));
-  std::memcpy(&result[kChecksum], &checksum, sizeof(checksum));
-  return result;
+  const std::string dumped = text.dump(), body = dumped + file.substr(sizeof(head) + head.text_bytes);
+  head.text_bytes = static_cast<std::uint32_t>(dumped.size());
+  head.checksum = checksum(0, std::as_bytes(std::span(body)));
+  return std::string(reinterpret_cast<const char*>(&head), sizeof(head)) + body;
 }
 
 // JSON has no number for the score of a model that has collapsed.

@@ -15,6 +15,7 @@
 #include "stipple/train/trainer.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/synth_scene.h"
+#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 struct Workshop {
   TestFolder folder;
   Scene scene =
-      make_synth_scene(folder, {.view_count = 24, .width_px = 96, .height_px = 72, .seed = 1}, 3000);
+      make_synth_scene(folder.path(), {.view_count = 24, .width_px = 96, .height_px = 72, .seed = 1}, 3000);
   std::vector<std::size_t> views = scene.train_views();
   PhotoCache photos{scene.views, std::size_t{1} << 28};
   std::unique_ptr<Backend> backend = make_backend("cpu");

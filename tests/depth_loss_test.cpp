@@ -10,6 +10,7 @@
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/conformance_scenes.h"
 #include "tests/helpers/synth_scene.h"
+#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 namespace {
@@ -220,7 +221,7 @@ TEST(DepthLossStep, RendersDepthOnlyIfItIsUsed) {
 const Scene& small_scene() {
   static const TestFolder folder;
   static const Scene scene =
-      make_synth_scene(folder, {.view_count = 6, .width_px = 64, .height_px = 48, .seed = 1}, 1500);
+      make_synth_scene(folder.path(), {.view_count = 6, .width_px = 64, .height_px = 48, .seed = 1}, 1500);
   return scene;
 }
 

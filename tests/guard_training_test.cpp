@@ -11,6 +11,7 @@
 #include "stipple/train/trainer.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/synth_scene.h"
+#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 namespace {
@@ -19,7 +20,7 @@ constexpr SynthOptions kSmall{.view_count = 30, .width_px = 48, .height_px = 36}
 
 const Scene& small_scene() {
   static const TestFolder folder;
-  static const Scene scene = make_synth_scene(folder, kSmall, 800);
+  static const Scene scene = make_synth_scene(folder.path(), kSmall, 800);
   return scene;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loss of every backend against a direct computation in double: its value, and its gradient by finite
 // differences.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

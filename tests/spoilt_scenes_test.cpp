@@ -8,6 +8,7 @@
 #include "stipple/train/trainer.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/synth_scene.h"
+#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 namespace {
@@ -40,7 +41,7 @@ SpoiltScene few_photos(const char* name, SynthOptions fault) {
 }
 
 Scene make_scene(const TestFolder& folder, const SpoiltScene& spoilt) {
-  Scene scene = make_synth_scene(folder, spoilt.synth, spoilt.point_count);
+  Scene scene = make_synth_scene(folder.path(), spoilt.synth, spoilt.point_count);
   for (std::size_t i = 0; i < scene.views.size(); ++i) scene.views[i].is_test = i % spoilt.test_every == 0;
   return scene;
 }

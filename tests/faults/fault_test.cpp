@@ -18,7 +18,7 @@ constexpr int kSteps = 12, kSaveEvery = 5;
 const Scene& tiny_scene() {
   static const TestFolder folder;
   static const Scene scene =
-      make_synth_scene(folder, {.view_count = 8, .width_px = 20, .height_px = 15, .seed = 1}, 60);
+      make_synth_scene(folder.path(), {.view_count = 8, .width_px = 20, .height_px = 15, .seed = 1}, 60);
   return scene;
 }
 

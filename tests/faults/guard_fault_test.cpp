@@ -15,7 +15,7 @@ constexpr int kFirstCheck = 100, kSecondCheck = 200;  // the guard judges every 
 const Scene& scene_to_watch() {  // with enough photos for the guard to watch some
   static const TestFolder folder;
   static const Scene scene =
-      make_synth_scene(folder, {.view_count = 27, .width_px = 20, .height_px = 15, .seed = 1}, 60);
+      make_synth_scene(folder.path(), {.view_count = 27, .width_px = 20, .height_px = 15, .seed = 1}, 60);
   return scene;
 }
 

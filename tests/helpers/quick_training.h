@@ -4,6 +4,7 @@
 #include "stipple/train/trainer.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/synth_scene.h"
+#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 
@@ -12,7 +13,8 @@ inline constexpr SynthOptions kSmall{.view_count = 10, .width_px = 64, .height_p
 // The built-in scene, written to a folder once and loaded from it.
 inline const Scene& small_scene() {
   static const TestFolder folder;
-  static const Scene scene = make_synth_scene(folder, kSmall, 1500);  // enough points for such small photos
+  static const Scene scene =
+      make_synth_scene(folder.path(), kSmall, 1500);  // enough points for such small photos
   return scene;
 }
 

@@ -5,12 +5,11 @@
 #include "stipple/io/image/image_file.h"
 #include "stipple/scene/formats/save_scene.h"
 #include "stipple/synth/synth.h"
-#include "tests/helpers/test_folder.h"
 
 namespace stipple {
 
 // Writes the scene, with the first `point_count` of its points, to the folder and loads it from there.
-inline Scene make_synth_scene(const TestFolder& folder, const SynthOptions& options,
+inline Scene make_synth_scene(const std::filesystem::path& folder, const SynthOptions& options,
                               std::size_t point_count) {
   std::filesystem::create_directories(folder / "images");
   std::filesystem::create_directories(folder / "sparse/0");
@@ -27,7 +26,7 @@ inline Scene make_synth_scene(const TestFolder& folder, const SynthOptions& opti
   points.position.resize(point_count);
   points.color.resize(point_count);
   save_colmap(images, points, ColmapFormat::kBinary, folder / "sparse/0");
-  return load_scene(folder.path());
+  return load_scene(folder);
 }
 
 }  // namespace stipple

@@ -40,9 +40,7 @@ void from_json_value(const json& object, const char* name, const std::string& fi
 }
 
 json load_options(const std::filesystem::path& path) {
-  InputFile file(path);
-  const std::span<const std::byte> bytes = file.take_rest();
-  const json parsed = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const json parsed = parse_json(read_text(path));
   if (!parsed.is_object() || !parsed.contains("train") || !parsed["train"].is_object())
     throw Error(fmt::format("{}: this is not the options.json of a training run", path.string()));
   return parsed;

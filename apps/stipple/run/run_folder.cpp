@@ -20,12 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string read_text(const fs::path& path) {
-  InputFile file(path);
-  const std::span<const std::byte> bytes = file.take_rest();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // Null unless the text is exactly one JSON object.
 json parse_object(std::string_view text) {
   json parsed = parse_json(text);

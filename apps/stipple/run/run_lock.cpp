@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
+#include "stipple/io/same_file.h"
 
 namespace stipple {
 
@@ -37,14 +37,6 @@ std::string read_description(int descriptor) {
   return text.empty() ? "another process" : printable(text.substr(0, text.find('\n')));
 }
 
-// The file may have been removed, with its lock, by the run that held it, and another one may be there now.
-bool is_current(int descriptor, const fs::path& path) {
-  struct stat opened {
-  }, named{};
-  return fstat(descriptor, &opened) == 0 && lstat(path.c_str(), &named) == 0 &&
-         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
-}
-
 }  // namespace
 
 RunLock::RunLock(const fs::path& folder) : path_(folder / ".lock") {
@@ -64,7 +56,7 @@ bool RunLock::try_to_lock(const fs::path& folder) {
     throw Error(fmt::format("{}: {} is training in this folder; wait for it, or name another folder",
                             folder.string(), holder));
   }
-  if (!is_current(descriptor_, path_)) {
+  if (!is_same_file(descriptor_, path_)) {
     close(std::exchange(descriptor_, -1));
     return false;
   }

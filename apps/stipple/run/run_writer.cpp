@@ -32,12 +32,7 @@ void save(const fs::path& path, const ordered_json& content) {
 }
 
 // Empty if there is no such file.
-std::string text_of(const fs::path& path) {
-  if (!fs::exists(path)) return "";
-  InputFile file(path);
-  const std::span<const std::byte> bytes = file.take_rest();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+std::string text_of(const fs::path& path) { return fs::exists(path) ? read_text(path) : ""; }
 
 std::string machine() {
   utsname name{};

@@ -14,11 +14,13 @@ void print_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string table;
   for (const auto& row : rows) {
-    print("{:<{}}", row[0], widths[0]);
-    for (std::size_t i = 1; i < row.size(); ++i) print("  {:>{}}", row[i], widths[i]);
-    print("\n");
+    table += fmt::format("{:<{}}", row[0], widths[0]);
+    for (std::size_t i = 1; i < row.size(); ++i) table += fmt::format("  {:>{}}", row[i], widths[i]);
+    table += '\n';
   }
+  write_output(table);
 }
 
 }  // namespace stipple

@@ -141,8 +141,7 @@ json load_json(InputFile& file) {
   if (file.remaining_bytes() > kMaxFileBytes) {
     throw Error(fmt::format("{}: a camera file must not be larger than 1 MiB", file.name()));
   }
-  const std::span<const std::byte> bytes = file.take_rest();
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view text = as_text(file.take_rest());
   if (const std::string_view excess = json_excess(text); !excess.empty())
     throw Error(fmt::format("{}: the file {}", file.name(), excess));
   try {

@@ -102,6 +102,11 @@ void InputFile::fail_with_errno(std::string_view what) const {
   throw ReadError(message);
 }
 
+std::string read_text(const std::filesystem::path& path) {
+  InputFile file(path);
+  return std::string(as_text(file.take_rest()));
+}
+
 std::string printable(std::string_view text) {
   constexpr std::size_t kMaxLength = 40;
   std::string result(text.substr(0, kMaxLength));

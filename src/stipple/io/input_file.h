@@ -73,6 +73,12 @@ class InputFile {
   std::size_t end_ = 0;
 };
 
+inline std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string read_text(const std::filesystem::path& path);  // a whole file
+
 // Makes part of a file fit for an error message: short, on one line, and printable ASCII.
 std::string printable(std::string_view text);
 

@@ -120,10 +120,6 @@ class HeaderParser {
   const std::string& file_name_;
 };
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 Header read_header(InputFile& file) {
   const std::string_view start = as_text(file.take(kMagic.size() + 2));
   if (!start.starts_with(kMagic)) throw Error(fmt::format("{}: not an .npy file", file.name()));

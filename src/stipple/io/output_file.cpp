@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "stipple/core/error.h"
+#include "stipple/io/same_file.h"
 
 namespace stipple {
 
@@ -24,13 +25,6 @@ std::filesystem::path temporary_name(const std::filesystem::path& target, int at
   std::filesystem::path name = target;
   name += attempt == 0 ? std::string(".stipple.part") : fmt::format(".{}.stipple.part", attempt);
   return name;
-}
-
-bool is_same_file(int descriptor, const std::filesystem::path& path) {
-  struct stat opened {
-  }, named{};
-  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
-         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
 // Removes a temporary file whose writer was killed: nobody holds its lock any more. Only the holder of the

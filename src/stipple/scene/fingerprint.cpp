@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/scene/fingerprint.h"
 
-#include <zlib.h>
-
-#include <algorithm>
 #include <span>
 #include <string_view>
 
+#include "stipple/core/checksum.h"
 #include "stipple/core/parallel.h"
 #include "stipple/io/input_file.h"
 
@@ -16,30 +14,26 @@ namespace {
 
 constexpr std::uint64_t kTailBytes = 4096;
 
-class Checksum {
+// Every part is preceded by its length, so that no two lists of parts have the same bytes.
+class Fingerprint {
  public:
   void add(std::span<const std::byte> bytes) {
-    add_raw(bytes.size());
-    if (bytes.empty()) return;  // zlib starts afresh if the pointer is null
-    value_ = crc32_z(value_, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+    const std::uint64_t size = bytes.size();
+    value_ = checksum(checksum(value_, std::as_bytes(std::span(&size, 1))), bytes);
   }
   void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
   template <class T>
   void add_value(const T& value) {
     add(std::as_bytes(std::span(&value, 1)));
   }
-  std::uint32_t value() const { return static_cast<std::uint32_t>(value_); }
+  std::uint32_t value() const { return value_; }
 
  private:
-  void add_raw(std::uint64_t size) {
-    value_ = crc32_z(value_, reinterpret_cast<const Bytef*>(&size), sizeof(size));
-  }
-
-  uLong value_ = 0;
+  std::uint32_t value_ = 0;
 };
 
 // A file that does not exist counts as empty: training reports it when it needs it.
-void add_file(const std::filesystem::path& path, Checksum& to) {
+void add_file(const std::filesystem::path& path, Fingerprint& to) {
   if (path.empty()) return;
   try {
     InputFile file(path, kTailBytes);
@@ -53,7 +47,7 @@ void add_file(const std::filesystem::path& path, Checksum& to) {
 }
 
 std::uint32_t fingerprint(const SceneView& view) {
-  Checksum sum;
+  Fingerprint sum;
   sum.add(view.name);
   static_assert(sizeof(Camera) == 72, "a camera must have no padding, whose bytes are not defined");
   sum.add_value(view.camera);

@@ -13,7 +13,7 @@
 //
 // The filter is not yet a part of the scales and opacities. A run without a filter has no variances.
 //
-// Numbers are little-endian. The checksum is zlib's CRC-32.
+// Numbers are little-endian. The checksum is that of core/checksum.h.
 //
 // trainer_checkpoint.cpp writes checkpoints, and trainer_restore.cpp reads them. Include this in .cpp files
 // only: the header of the JSON library compiles slowly.
@@ -21,7 +21,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <span>
 
 #include "stipple/scene/scene.h"
 #include "stipple/train/train_options.h"
@@ -37,8 +36,6 @@ struct CheckpointHead {
   std::uint32_t version, text_bytes, checksum;
 };
 static_assert(sizeof(CheckpointHead) == 20);
-
-std::uint32_t checkpoint_checksum(std::uint32_t so_far, std::span<const std::byte> bytes);
 
 // What a checkpoint must agree with: facts that tell one run from another. Other options may be changed on
 // purpose when a run is resumed.

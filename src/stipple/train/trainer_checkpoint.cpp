@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <zlib.h>
-
 #include <cstring>
 
 #include "stipple/core/byte_text.h"
+#include "stipple/core/checksum.h"
 #include "stipple/io/output_file.h"
 #include "stipple/train/checkpoint_format.h"
 #include "stipple/train/trainer_impl.h"
@@ -32,12 +31,6 @@ json to_json(const GuardState& g) {
 }
 
 }  // namespace
-
-std::uint32_t checkpoint_checksum(std::uint32_t so_far, std::span<const std::byte> bytes) {
-  if (bytes.empty()) return so_far;  // zlib starts afresh if the pointer is null
-  return static_cast<std::uint32_t>(
-      crc32_z(so_far, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
 
 json run_identity(const TrainOptions& o, const Scene& scene, std::size_t view_count,
                   std::size_t watched_count) {
@@ -104,8 +97,7 @@ void Trainer::Impl::save(const std::filesystem::path& path) const {
   };
   CheckpointHead head{{}, kCheckpointVersion, static_cast<std::uint32_t>(dumped.size()), 0};
   std::memcpy(head.magic, kCheckpointMagic, sizeof(kCheckpointMagic));
-  for_each_piece(
-      [&](std::span<const std::byte> bytes) { head.checksum = checkpoint_checksum(head.checksum, bytes); });
+  for_each_piece([&](std::span<const std::byte> bytes) { head.checksum = checksum(head.checksum, bytes); });
   OutputFile file(path);
   file.write(std::as_bytes(std::span(&head, 1)));
   for_each_piece([&](std::span<const std::byte> bytes) { file.write(bytes); });

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "stipple/core/checksum.h"
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/json.h"
@@ -56,7 +57,7 @@ class StateReader {
   std::span<const std::byte> take(std::size_t count) {
     const std::span<const std::byte> bytes = file_.take(count);
     if (bytes.size() < count) fail("the checkpoint is truncated and cannot be used");
-    checksum_ = checkpoint_checksum(checksum_, bytes);
+    checksum_ = checksum(checksum_, bytes);
     return bytes;
   }
 
@@ -196,8 +197,7 @@ void Trainer::Impl::restore(const std::filesystem::path& path) {
 Trainer::Impl::Saved Trainer::Impl::load(const std::filesystem::path& path) const {
   StateReader in(path);
   const CheckpointHead head = in.head();
-  const std::span<const std::byte> bytes = in.take(head.text_bytes);
-  const json text = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const json text = parse_json(as_text(in.take(head.text_bytes)));
   if (!text.is_object()) in.fail("the checkpoint is damaged and cannot be used");
   Saved saved;
   try {

@@ -62,10 +62,6 @@ class LineReader {
     return true;
   }
 
-  static std::string_view as_text(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-
   void note_claim() {
     std::string_view rest = line_;
     if (take_word(rest) != "#" || take_word(rest) != "Number" || take_word(rest) != "of") return;

@@ -57,8 +57,7 @@ json load_json(const fs::path& path) {
   InputFile file(path);
   if (file.remaining_bytes() > kMaxFileBytes)
     throw Error(fmt::format("{}: the file is larger than 1 GiB; this is not a transforms.json", file.name()));
-  const std::span<const std::byte> bytes = file.take_rest();
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view text = as_text(file.take_rest());
   if (const std::string_view excess = json_excess(text); !excess.empty())
     throw Error(fmt::format("{}: the file {}", file.name(), excess));
   json parsed = parse_json(text, JsonComments::kIgnored);

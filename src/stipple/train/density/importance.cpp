@@ -8,6 +8,7 @@
 #include "stipple/camera/pose.h"
 #include "stipple/core/parallel.h"
 #include "stipple/core/spread.h"
+#include "stipple/math/math.h"
 
 namespace stipple {
 
@@ -36,8 +37,6 @@ float pixels_covered(Vec3f mean, float area, std::span<const Camera> cameras) {
   return sum;
 }
 
-float opacity_of(float logit) { return 1 / (1 + std::exp(-logit)); }
-
 }  // namespace
 
 std::vector<std::uint32_t> most_important(const Gaussians& g, std::size_t most, const Scene& scene,
@@ -49,7 +48,7 @@ std::vector<std::uint32_t> most_important(const Gaussians& g, std::size_t most, 
       g.size(),
       [&](std::size_t i) {
         const float covered = pixels_covered(g.mean[i], area_of(g.log_scale[i]), cameras);
-        importance[i] = opacity_of(g.logit_opacity[i]) * covered;
+        importance[i] = Math<float>::sigmoid(g.logit_opacity[i]) * covered;
         if (std::isnan(importance[i])) importance[i] = 0;  // or the order would not be one
       },
       kGrain);
