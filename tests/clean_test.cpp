@@ -10,6 +10,7 @@
 #include "stipple/camera/pose.h"
 #include "stipple/clean/report.h"
 #include "stipple/core/random.h"
+#include "stipple/edit/select.h"
 #include "stipple/evaluate/evaluate.h"
 #include "stipple/scene/layout.h"
 #include "stipple/train/trainer.h"

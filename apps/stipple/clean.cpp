@@ -19,6 +19,7 @@
 #include "apps/stipple/terminal/table.h"
 #include "stipple/clean/report.h"
 #include "stipple/core/error.h"
+#include "stipple/edit/select.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
 #include "stipple/io/ply/ply.h"

@@ -38,6 +38,7 @@ set(public_headers
   math/tiles.glsl
   math/vec.h
   math/vec.inc
+  model/model_file.h
   path/camera_path.h
   photo/load_photo.h
   photo/photo.h

@@ -13,6 +13,7 @@
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/npy.h"
 #include "stipple/io/ply/ply.h"
+#include "stipple/model/model_file.h"
 #include "stipple/path/camera_path.h"
 #include "stipple/photo/load_photo.h"
 #include "stipple/scene/check_scene.h"

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "stipple/clean/clean.h"
+#include "stipple/edit/select.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/conformance_scenes.h"
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "stipple/core/spread.h"
+#include "stipple/edit/select.h"
 #include "stipple/evaluate/evaluate.h"
 
 namespace stipple {
@@ -164,21 +165,6 @@ class PhotoCleaning {
 };
 
 }  // namespace
-
-Gaussians select(const Gaussians& gaussians, std::span<const std::uint32_t> rows) {
-  Gaussians selected;
-  selected.sh_degree = gaussians.sh_degree;
-  for_each_parameter(
-      [&](int per_gaussian, auto& to, const auto& from) {
-        const auto n = static_cast<std::size_t>(per_gaussian);
-        to.reserve(rows.size() * n);
-        for (const std::uint32_t row : rows)
-          to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(row * n),
-                    from.begin() + static_cast<std::ptrdiff_t>((row + 1) * n));
-      },
-      selected, gaussians);
-  return selected;
-}
 
 CleanResult clean(const Gaussians& gaussians) {
   CleanResult result;

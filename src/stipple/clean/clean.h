@@ -41,7 +41,4 @@ struct CleanPhotos {
 // most are kept.
 CleanResult clean(Backend& backend, const Gaussians& gaussians, const CleanPhotos& input);
 
-// The Gaussians with these indices.
-Gaussians select(const Gaussians& gaussians, std::span<const std::uint32_t> rows);
-
 }  // namespace stipple

@@ -12,6 +12,7 @@
 #include "stipple/core/spread.h"
 #include "stipple/draw/canvas.h"
 #include "stipple/draw/font.h"
+#include "stipple/edit/select.h"
 
 namespace stipple {
 

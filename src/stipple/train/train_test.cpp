@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "stipple/core/curve_order.h"
 #include "stipple/core/parallel.h"
 #include "stipple/train/density/adc.h"
-#include "stipple/train/density/curve_order.h"
 #include "stipple/train/density/mcmc.h"
 #include "stipple/train/initialize.h"
 #include "stipple/train/schedule.h"

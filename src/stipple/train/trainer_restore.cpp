@@ -6,6 +6,7 @@
 
 #include "stipple/core/checksum.h"
 #include "stipple/core/error.h"
+#include "stipple/edit/select.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/json.h"
 #include "stipple/train/checkpoint_format.h"
@@ -148,22 +149,6 @@ Gaussians read_gaussians(StateReader& in, std::size_t count, int sh_degree) {
       },
       g);
   return g;
-}
-
-// Keeps the listed rows of an array with `per_row` elements in each.
-template <class T>
-void keep_rows(const std::vector<std::uint32_t>& rows, int per_row, std::vector<T>& array) {
-  if (array.empty()) return;
-  const auto n = static_cast<std::size_t>(per_row);
-  std::vector<T> kept(rows.size() * n);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    std::copy_n(array.begin() + static_cast<std::ptrdiff_t>(rows[i] * n), n,
-                kept.begin() + static_cast<std::ptrdiff_t>(i * n));
-  array = std::move(kept);
-}
-
-void keep_rows(const std::vector<std::uint32_t>& rows, Gaussians& g) {
-  for_each_parameter([&](int per_gaussian, auto& array) { keep_rows(rows, per_gaussian, array); }, g);
 }
 
 void replace(Backend& backend, const Gaussians& from, DeviceGaussians& to) {

@@ -3,8 +3,8 @@
 
 #include <numeric>
 
+#include "stipple/core/curve_order.h"
 #include "stipple/core/parallel.h"
-#include "stipple/train/density/curve_order.h"
 #include "stipple/train/density/gather_in_place.h"
 #include "stipple/train/memory_plan.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stipple/train/density/curve_order.h"
+#include "stipple/core/curve_order.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/model/model_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include "stipple/core/error.h"
+#include "stipple/io/input_file.h"
+#include "stipple/io/ply/ply.h"
+#include "stipple/model/model_format.h"
+
+namespace stipple {
+
+namespace {
+
+constexpr std::size_t kHeadBytes = 4096;
+
+bool is_ply(std::span<const std::byte> head) { return as_text(head).starts_with("ply"); }
+
+Gaussians load_plain_ply(const std::filesystem::path& path, ModelFacts& facts) {
+  facts.format = "3DGS .ply";
+  return load_ply(path);
+}
+
+void save_plain_ply(const Gaussians& gaussians, const std::filesystem::path& path, const SaveModelOptions&) {
+  save_ply(gaussians, path);
+}
+
+constexpr std::string_view kPlyEndings[] = {".ply"};
+
+// A file has the first of these formats that recognises its content, and its name has the first one whose
+// ending fits.
+constexpr ModelFormat kFormats[] = {
+    {"3DGS .ply", kPlyEndings, is_ply, load_plain_ply, save_plain_ply},
+};
+
+bool has_ending(const std::filesystem::path& path, const ModelFormat& format) {
+  std::string name = path.filename().string();
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::any_of(format.endings.begin(), format.endings.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+const ModelFormat* format_of_name(const std::filesystem::path& path) {
+  const auto found = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                  [&](const ModelFormat& format) { return has_ending(path, format); });
+  return found == std::end(kFormats) ? nullptr : found;
+}
+
+const ModelFormat* format_of_content(const std::filesystem::path& path) {
+  InputFile file(path, kHeadBytes);
+  const std::span<const std::byte> head = file.peek(kHeadBytes);
+  const auto found = std::find_if(std::begin(kFormats), std::end(kFormats), [&](const ModelFormat& format) {
+    return format.is_format != nullptr && format.is_format(head);
+  });
+  return found == std::end(kFormats) ? nullptr : found;
+}
+
+// The endings of all formats that can be written, or of all: ".ply, .spz".
+std::string list_endings(bool only_written) {
+  std::string list;
+  for (const ModelFormat& format : kFormats) {
+    if (only_written && format.save == nullptr) continue;
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", format.endings.front());
+  }
+  return list;
+}
+
+const ModelFormat& format_to_write(const std::filesystem::path& path) {
+  const ModelFormat* format = format_of_name(path);
+  if (format == nullptr)
+    throw Error(
+        fmt::format("{}: the name of a model must end in one of {}", path.string(), list_endings(true)));
+  if (format->save == nullptr)
+    throw Error(fmt::format("{}: the format {} can be read, but not written; use one of {}", path.string(),
+                            format->name, list_endings(true)));
+  return *format;
+}
+
+}  // namespace
+
+Gaussians load_model(const std::filesystem::path& path, ModelFacts* facts) {
+  const ModelFormat* format = format_of_content(path);
+  if (format == nullptr) format = format_of_name(path);
+  if (format == nullptr)
+    throw Error(
+        fmt::format("{}: this is not a model in a known format ({})", path.string(), list_endings(false)));
+  ModelFacts ignored;
+  return format->load(path, facts == nullptr ? ignored : *facts);
+}
+
+void save_model(const Gaussians& gaussians, const std::filesystem::path& path,
+                const SaveModelOptions& options) {
+  format_to_write(path).save(gaussians, path, options);
+}
+
+void check_model_name(const std::filesystem::path& path) { format_to_write(path); }
+
+}  // namespace stipple

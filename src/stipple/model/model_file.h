@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Part of the public interface.
+#pragma once
+// Models as files of any format that Stipple knows (docs/formats.md).
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "stipple/core/gaussians.h"
+
+namespace stipple {
+
+// What a file says about a model besides its Gaussians.
+struct ModelFacts {
+  std::string format;  // for people: "3DGS .ply"
+  std::optional<bool>
+      antialiased;  // whether the model was trained for antialiased rendering, if the file says so
+};
+
+// Reads a model. The format follows from the content, and only if that does not decide, from the name. Values
+// are returned in the conventions of Gaussians, whatever frame or scale the format has. A malformed file is
+// an Error that names the file and the problem; memory is never allocated for more than a file can contain.
+Gaussians load_model(const std::filesystem::path& path, ModelFacts* facts = nullptr);
+
+struct SaveModelOptions {
+  bool antialiased = false;  // noted in the file, if the format has a place for it
+};
+
+// Writes a model in the format that the name tells, such as "garden.ply". Throws Error if there is no such
+// format, or if it cannot hold the model.
+void save_model(const Gaussians& gaussians, const std::filesystem::path& path,
+                const SaveModelOptions& options = {});
+
+// Throws what save_model() would throw because of the name alone. Call it before a long computation.
+void check_model_name(const std::filesystem::path& path);
+
+}  // namespace stipple
