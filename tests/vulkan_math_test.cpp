@@ -175,6 +175,7 @@ struct BoundedMaths : Math<Bounded>, Stream<Bounded> {
   using real = Bounded;
   using Stream<real>::Stream;
   using Stream<real>::give;
+#include "tests/helpers/source_folder.h"
 #include "tests/shaders/every_function.glsl"
 };
 
@@ -299,8 +300,7 @@ TEST(VulkanMathCoverage, EveryFunctionIsTested) {
   const std::set<std::string> tested = tested_functions();
   const std::regex function(R"((?:^|\n)FN \w+ (\w+)\()");
   int count = 0;
-  for (const auto& file :
-       std::filesystem::directory_iterator(std::filesystem::path(STIPPLE_SOURCE_DIR) / "src/stipple/math")) {
+  for (const auto& file : std::filesystem::directory_iterator(source_folder() / "src/stipple/math")) {
     if (file.path().extension() != ".glsl") continue;
     const std::string text = read_text(file.path());
     for (std::sregex_iterator found(text.begin(), text.end(), function), end; found != end; ++found, ++count)

@@ -12,6 +12,7 @@
 #include "stipple/backend/render_settings.h"
 #include "stipple/reference/reference_render.h"
 #include "tests/helpers/load_npz.h"
+#include "tests/helpers/source_folder.h"
 
 namespace stipple {
 
@@ -23,7 +24,7 @@ inline const std::vector<std::string> kFixtures = {
 // beside the source tree. Empty if there is no such file.
 inline std::filesystem::path fixture_path(const std::string& name) {
   namespace fs = std::filesystem;
-  const fs::path source = STIPPLE_SOURCE_DIR;
+  const fs::path source = source_folder();
   const char* given = std::getenv("STIPPLE_FIXTURES");
   for (const fs::path& folder :
        {source / "tests/data/fixtures", given ? fs::path(given) : source / "../shared/fixtures"})

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "stipple/scene/draw_scene.h"
+#include "tests/helpers/source_folder.h"
 #include "tests/helpers/test_scene.h"
 
 namespace stipple {
@@ -160,7 +161,7 @@ TEST(CheckScene, DrawsMap) {
 
 // Real captures, if they are available.
 TEST(CheckScene, AcceptsRealScenes) {
-  const fs::path data = fs::path(STIPPLE_SOURCE_DIR) / "../shared/data";
+  const fs::path data = source_folder() / "../shared/data";
   if (!fs::exists(data)) GTEST_SKIP() << "no real photos beside the repository (../shared/data)";
   for (const auto& [name, count] : {std::pair("fox", 50u), std::pair("truck", 251u)}) {
     const SceneReport report = check_scene(data / name);
