@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "stipple/core/parallel.h"
@@ -28,7 +29,9 @@ Box bulk_of(std::span<const Vec3f> points) {
   Box box;
   for (int axis = 0; axis < 3; ++axis) {
     std::vector<float> values;
-    for (std::size_t i = 0; i < points.size(); i += stride) values.push_back(points[i][axis]);
+    for (std::size_t i = 0; i < points.size(); i += stride)
+      if (std::isfinite(points[i][axis])) values.push_back(points[i][axis]);
+    if (values.empty()) continue;
     box.low[axis] = quantile_of(values, 0.01f);
     box.high[axis] = quantile_of(std::move(values), 0.99f);
   }
@@ -49,7 +52,7 @@ std::uint64_t morton_code(Vec3f p, const Box& box) {
   for (int axis = 0; axis < 3; ++axis) {
     const float size = box.high[axis] - box.low[axis];
     const float t = size > 0 ? (p[axis] - box.low[axis]) / size : 0.0f;
-    const auto cell = static_cast<std::uint64_t>(std::clamp(t * kCells, 0.0f, kCells - 1));
+    const auto cell = t > 0 ? static_cast<std::uint64_t>(std::min(t * kCells, kCells - 1)) : 0;  // NaN: 0
     code |= spread(cell) << axis;
   }
   return code;

@@ -2,7 +2,9 @@
 // The parts of training one by one: schedules, initial Gaussians, density control.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "stipple/core/curve_order.h"
 #include "stipple/core/parallel.h"
@@ -381,6 +383,20 @@ TEST(CurveOrder, OrdersCoincidingPointsByIndexAndIgnoresOutliers) {
   falling[10].x = 1e30f;  // an outlier must not put the others into one cell
   const std::vector<std::uint32_t> back = curve_order(falling);
   for (std::size_t i = 10; i < 290; ++i) EXPECT_LT(falling[back[i - 1]].x, falling[back[i]].x);
+}
+
+TEST(CurveOrder, TakesAnyCoordinates) {
+  constexpr float kInf = std::numeric_limits<float>::infinity(),
+                  kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kHuge = std::numeric_limits<float>::max();
+  std::vector<Vec3f> points = {
+      {kNan, kNan, kNan}, {kInf, 0, 0}, {-kInf, 0, 0}, {kHuge, 0, 0}, {-kHuge, 0, 0}};
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::uint32_t> order = curve_order(points);
+    std::sort(order.begin(), order.end());
+    for (std::uint32_t i = 0; i < points.size(); ++i) EXPECT_EQ(order[i], i);
+    for (int i = 0; i < 300; ++i) points.push_back({static_cast<float>(-i), kNan, kInf});
+  }
 }
 
 TEST(DensityPlan, SortingAlongTheCurveBringsNeighboursTogether) {
