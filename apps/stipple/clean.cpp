@@ -11,8 +11,8 @@
 #include "apps/stipple/commands.h"
 #include "apps/stipple/files/has_extension.h"
 #include "apps/stipple/options/backend_choice.h"
-#include "apps/stipple/render_path.h"
 #include "apps/stipple/run/run_folder.h"
+#include "apps/stipple/run/run_model.h"
 #include "apps/stipple/terminal/interrupt.h"
 #include "apps/stipple/terminal/progress.h"
 #include "apps/stipple/terminal/standard_files.h"
@@ -22,7 +22,6 @@
 #include "stipple/edit/select.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
-#include "stipple/io/ply/ply.h"
 #include "stipple/options/resolve.h"
 
 namespace stipple {
@@ -39,29 +38,24 @@ struct CleanArguments {
   BackendChoice backend;
 };
 
-struct CleanSubject {
-  fs::path model;
-  std::optional<RunRecord> record;  // with the scene; none means to judge by shape alone
-};
-
-CleanSubject subject_of(const CleanArguments& a) {
-  CleanSubject subject{model_file(a.model), {}};
+// With the scene; nothing if the model is to be judged by its shape alone.
+std::optional<RunRecord> record_of(const CleanArguments& a) {
+  std::optional<RunRecord> record;
   if (fs::is_directory(a.model)) {
-    subject.record = load_run_record(a.model);
+    record = load_run_record(a.model);
   } else if (!a.scene.empty()) {
-    subject.record.emplace();
+    record.emplace();
   }
-  if (!a.scene.empty()) subject.record->scene = a.scene;
-  if (subject.record && !fs::exists(subject.record->scene))
+  if (!a.scene.empty()) record->scene = a.scene;
+  if (record && !fs::exists(record->scene))
     throw Error(fmt::format("{}: there is no scene at {}; name its folder with --scene", a.model,
-                            subject.record->scene.string()));
-  return subject;
+                            record->scene.string()));
+  return record;
 }
 
 // Called before the work, so that a mistake is reported at once.
 void check_outputs(const CleanArguments& a) {
-  if (!has_extension(a.output, {".ply"}))
-    throw Error(fmt::format("{}: the name of the cleaned model must end in .ply", a.output));
+  check_model_name(a.output);
   if (!a.report.empty() && !has_extension(a.report, {".png"}))
     throw Error(fmt::format("{}: the name of the report must end in .png", a.report));
   OutputFile::check(a.output);
@@ -121,15 +115,15 @@ void print_result(const CleanArguments& a, std::size_t count, const CleanResult&
 }
 
 CleanResult clean_with_photos(const CleanArguments& a, const RunRecord& record, const Scene& scene,
-                              const Gaussians& gaussians, Backend& backend) {
+                              const RunModel& model, Backend& backend) {
   const std::vector<std::size_t> views = trained_views(scene, record, fs::is_directory(a.model));
   PhotoCache photos(scene.views, kPhotoBytes);
   std::optional<Progress> progress;
-  return clean(backend, gaussians,
+  return clean(backend, model.gaussians,
                {.scene = scene,
                 .views = views,
                 .photos = photos,
-                .render = record.render,
+                .render = model.render,
                 .max_loss_db = a.max_loss_db,
                 .progress = [&](std::size_t done, std::size_t total) {
                   stop_if_interrupted();
@@ -143,32 +137,31 @@ CleanResult clean_with_photos(const CleanArguments& a, const RunRecord& record, 
                 }});
 }
 
-void save_report(const CleanArguments& a, const CleanSubject& subject, const Scene& scene,
-                 const Gaussians& gaussians, const CleanResult& result, Backend& backend) {
+void save_report(const CleanArguments& a, const Scene& scene, const RunModel& model,
+                 const CleanResult& result, Backend& backend) {
   std::vector<Camera> cameras;
   for (const SceneView& view : scene.views) cameras.push_back(view.camera);
-  if (cameras.empty()) cameras = cameras_around(gaussians);
-  const RenderOptions options = subject.record ? subject.record->render : RenderOptions();
-  save_png(clean_report(backend, gaussians, result, cameras, options), a.report);
+  if (cameras.empty()) cameras = cameras_around(model.gaussians);
+  save_png(clean_report(backend, model.gaussians, result, cameras, model.render), a.report);
 }
 
 void run_clean(const CleanArguments& a) {
-  CleanSubject subject = subject_of(a);
+  const std::optional<RunRecord> record = record_of(a);
   check_outputs(a);
   catch_interrupts();
-  const Gaussians gaussians = load_ply(subject.model);
-  const Scene scene =
-      subject.record ? load_scene(subject.record->scene, subject.record->scene_options) : Scene();
-  // A model alone does not say how it was rendered in training; objects are scored over white.
-  if (subject.record && !fs::is_directory(a.model))
-    subject.record->render = resolve(GivenOptions{}, scene).train.render;
-  const bool needs_backend = subject.record || !a.report.empty();
+  RunModel model = load_run_model(a.model);
+  const Gaussians& gaussians = model.gaussians;
+  const Scene scene = record ? load_scene(record->scene, record->scene_options) : Scene();
+  // A file alone does not say over what it was rendered in training; objects are scored over white.
+  if (record && !fs::is_directory(a.model))
+    model.render.background = resolve(GivenOptions{}, scene).train.render.background;
+  const bool needs_backend = record || !a.report.empty();
   const std::unique_ptr<Backend> backend = needs_backend ? a.backend.make() : nullptr;
   const CleanResult result =
-      subject.record ? clean_with_photos(a, *subject.record, scene, gaussians, *backend) : clean(gaussians);
-  if (!a.report.empty()) save_report(a, subject, scene, gaussians, result, *backend);
+      record ? clean_with_photos(a, *record, scene, model, *backend) : clean(gaussians);
+  if (!a.report.empty()) save_report(a, scene, model, result, *backend);
   stop_if_interrupted();
-  save_ply(select(gaussians, result.kept), a.output);
+  save_model(select(gaussians, result.kept), a.output, {.antialiased = model.render.antialiased});
   print_result(a, gaussians.size(), result);
 }
 
@@ -178,12 +171,12 @@ void add_clean(CLI::App& app) {
   auto a = std::make_shared<CleanArguments>();
   CLI::App* command =
       app.add_subcommand("clean", "Remove floaters, spikes and other Gaussians that spoil a model");
-  command->add_option("model", a->model, "model (.ply), or folder of a run")->required();
-  command->add_option("-o,--output", a->output, ".ply file for the cleaned model")->required();
+  command->add_option("model", a->model, model_help())->required();
+  command->add_option("-o,--output", a->output, written_model_help() + " for the cleaned model")->required();
   command->add_option(
       "--scene", a->scene,
       "folder of the scene, whose photos show what can be removed; by default, the scene of the run; "
-      "for a .ply without it, only what is certain from its shape is removed");
+      "for a file without it, only what is certain from its shape is removed");
   command->add_option("--report", a->report,
                       ".png file with views of the model before and after, and with each class in a colour");
   command

@@ -6,7 +6,9 @@
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/options/backend_choice.h"
+#include "apps/stipple/options/option_flags.h"
 #include "apps/stipple/run/run_folder.h"
+#include "apps/stipple/run/run_model.h"
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/progress.h"
@@ -16,7 +18,6 @@
 #include "stipple/evaluate/contact_sheet.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
-#include "stipple/io/ply/ply.h"
 #include "stipple/options/resolve.h"
 
 namespace stipple {
@@ -26,11 +27,13 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kPhotoBytes = std::size_t{1} << 30;  // limit for decoded photos
+constexpr const char* kAntialiased = "antialiased";
 constexpr const char* kGiveScene = "give the scene's folder as the second argument";
 
 struct EvalArguments {
   std::string run, scene, sheet;
   BackendChoice backend;
+  OptionTexts given;  // antialiased
   bool train = false, json = false;
 };
 
@@ -39,6 +42,11 @@ struct Subject {          // what is evaluated
   RunRecord options;
   bool is_run = false;  // otherwise `options` has only the scene
 };
+
+// A name with an extension is that of a file, even if there is none.
+bool names_file(const fs::path& path) {
+  return !fs::is_directory(path) && (fs::exists(path) || path.has_extension());
+}
 
 Subject subject_of_model(const EvalArguments& a) {
   if (a.scene.empty()) throw Error(fmt::format("{}: a model does not name its scene; {}", a.run, kGiveScene));
@@ -75,6 +83,19 @@ std::vector<std::size_t> views_to_score(const Scene& scene, bool train) {
   return views;
 }
 
+// A file does not say how it was rendered in training, apart from antialiasing; objects are scored over
+// white.
+RenderOptions render_options(const EvalArguments& a, const Subject& subject, const Scene& scene,
+                             const ModelFacts& facts) {
+  RenderOptions options = subject.options.render;
+  if (!subject.is_run) {
+    options = resolve(GivenOptions{}, scene).train.render;
+    options.antialiased = facts.antialiased.value_or(options.antialiased);
+  }
+  apply_flag(a.given, kAntialiased, options.antialiased);
+  return options;
+}
+
 void print_scores(const Evaluation& evaluation) {
   std::vector<std::vector<std::string>> rows = {{"view", "PSNR", "SSIM"}};
   const auto add = [&](const std::string& name, double psnr, double ssim) {
@@ -99,16 +120,16 @@ void print_json(const Subject& subject, const EvalArguments& a, const Evaluation
 }
 
 void run_eval(const EvalArguments& a) {
-  const Subject subject = fs::path(a.run).extension() == ".ply" ? subject_of_model(a) : subject_of_run(a);
+  const Subject subject = names_file(a.run) ? subject_of_model(a) : subject_of_run(a);
   if (!subject.sheet.empty()) OutputFile::check(subject.sheet);
   SceneOptions scene_options = subject.options.scene_options;
   scene_options.random_point_count = 0;  // only photos are needed
   const Scene scene = load_scene(subject.options.scene, scene_options);
   const std::vector<std::size_t> views = views_to_score(scene, a.train);
   const auto backend = a.backend.make();
-  const DeviceGaussians gaussians = upload(*backend, load_ply(subject.model));
-  const RenderOptions options =
-      subject.is_run ? subject.options.render : resolve(GivenOptions{}, scene).train.render;
+  ModelFacts facts;
+  const DeviceGaussians gaussians = upload(*backend, load_model(subject.model, &facts));
+  const RenderOptions options = render_options(a, subject, scene, facts);
   PhotoCache photos(scene.views, kPhotoBytes);
 
   Progress progress(static_cast<int>(views.size()));
@@ -130,13 +151,15 @@ void run_eval(const EvalArguments& a) {
 void add_eval(CLI::App& app) {
   auto a = std::make_shared<EvalArguments>();
   CLI::App* command = app.add_subcommand("eval", "Score a model on its test views");
-  command->add_option("run", a->run, "folder of a run, or a model (.ply)")->required();
+  command->add_option("run", a->run, model_help())->required();
   command->add_option("scene", a->scene, "folder of the scene; by default, the scene of the run");
   command->add_option("-o,--output", a->sheet,
                       ".png file for a contact sheet of rendered images beside photos; by default, "
                       "contact_sheet.png in the run's folder");
   command->add_flag("--train", a->train, "use the training views instead of the test views");
-  command->add_flag("--json", a->json, "print the scores as JSON");
+  const std::string group = command->add_flag("--json", a->json, "print the scores as JSON")->get_group();
+  add_option_flag(*command, kAntialiased, group.c_str(), RenderOptions().antialiased,
+                  "render antialiased, or not; by default, as the run did, or as the file says", a->given);
   add_backend_options(*command, a->backend);
   command->callback([a] { run_eval(*a); });
 }

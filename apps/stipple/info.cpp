@@ -9,10 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/stipple/commands.h"
+#include "apps/stipple/run/run_model.h"
+#include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/standard_files.h"
 #include "apps/stipple/terminal/write_json.h"
 #include "stipple/clean/clean.h"
-#include "stipple/io/ply/ply.h"
 #include "stipple/math/math.h"
 
 namespace stipple {
@@ -22,6 +23,8 @@ namespace {
 constexpr int kPercentiles[] = {0, 5, 25, 50, 75, 95, 100};
 
 struct ModelInfo {
+  ModelFacts facts;
+  std::uintmax_t bytes = 0;  // of the file
   std::size_t count = 0;
   int sh_degree = 0;
   Vec3f low{0, 0, 0}, high{0, 0, 0};  // bounding box of the means that are finite
@@ -55,8 +58,10 @@ bool mark_non_finite(const std::vector<T>& array, std::vector<char>& is_bad) {
   return any;
 }
 
-ModelInfo inspect(const Gaussians& g) {
+ModelInfo inspect(const std::filesystem::path& path) {
   ModelInfo info;
+  const Gaussians g = load_model(path, &info.facts);
+  info.bytes = std::filesystem::file_size(path);
   info.count = g.size();
   info.sh_degree = g.sh_degree;
   std::vector<char> is_bad(g.size(), 0);
@@ -99,6 +104,9 @@ nlohmann::ordered_json to_json(const std::vector<float>& values) {
 
 void print_json(const ModelInfo& info) {
   nlohmann::ordered_json json = {
+      {"format", info.facts.format},
+      {"bytes", info.bytes},
+      {"antialiased", info.facts.antialiased ? nlohmann::ordered_json(*info.facts.antialiased) : nullptr},
       {"count", info.count},
       {"sh_degree", info.sh_degree},
       {"bounds",
@@ -121,8 +129,14 @@ void print_row(const char* name, const std::vector<float>& values) {
   print("\n");
 }
 
+std::string antialiased_text(const ModelFacts& facts) {
+  if (!facts.antialiased) return "";
+  return *facts.antialiased ? ", for antialiased rendering" : ", for rendering without antialiasing";
+}
+
 void print_text(const std::string& path, const ModelInfo& info) {
   print("{}: {} Gaussians, SH degree {}\n", path, info.count, info.sh_degree);
+  print("format      {}, {}{}\n", info.facts.format, format_bytes(info.bytes), antialiased_text(info.facts));
   if (info.count > 0) {
     print("bounds      {:.4g} {:.4g} {:.4g}  to  {:.4g} {:.4g} {:.4g}\n", info.low.x, info.low.y, info.low.z,
           info.high.x, info.high.y, info.high.z);
@@ -156,11 +170,12 @@ void add_info(CLI::App& app) {
   };
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "info", "Describe a model: number of Gaussians, bounds, opacities, scales, non-finite values, defects");
-  command->add_option("model", o->model, "model (.ply)")->required();
+      "info",
+      "Describe a model: format, number of Gaussians, bounds, opacities, scales, non-finite values, defects");
+  command->add_option("model", o->model, model_help())->required();
   command->add_flag("--json", o->json, "print the description as JSON");
   command->callback([o] {
-    ModelInfo info = inspect(load_ply(o->model));
+    ModelInfo info = inspect(model_file(o->model));
     if (o->json)
       print_json(info);
     else

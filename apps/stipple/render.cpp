@@ -12,17 +12,19 @@
 #include "apps/stipple/options/backend_choice.h"
 #include "apps/stipple/options/option_flags.h"
 #include "apps/stipple/render_path.h"
-#include "apps/stipple/run/run_folder.h"
+#include "apps/stipple/run/run_model.h"
 #include "stipple/core/error.h"
 #include "stipple/io/camera_file.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/npy.h"
 #include "stipple/io/output_file.h"
-#include "stipple/io/ply/ply.h"
 
 namespace stipple {
 
 namespace {
+
+constexpr const char* kAppearance =
+    "Appearance (by default, that of the run; of a file, as shown, and antialiased if the file says so)";
 
 struct RenderArguments {
   std::string model, camera, output, depth, inverse_depth, alpha;
@@ -48,14 +50,28 @@ void check_outputs(const RenderArguments& a) {
   }
 }
 
-void render_image(const RenderArguments& a, RenderOptions options) {
+void apply_flags(const RenderArguments& a, RenderOptions& options) {
+  for_each_render_option(options, [&](const char* name, auto& value, OptionRange, const char*) {
+    apply_flag(a.given, name, value);
+  });
+  check(options);
+}
+
+RunModel load_model_of(const RenderArguments& a) {
+  RunModel model = load_run_model(a.model);
+  apply_flags(a, model.render);
+  return model;
+}
+
+void render_image(const RenderArguments& a) {
   check_outputs(a);
   const Camera camera = load_camera(a.camera);
-  const Gaussians gaussians = load_ply(model_file(a.model));
+  const RunModel model = load_model_of(a);
+  RenderOptions options = model.render;
   if (!a.depth.empty()) options.depth = DepthOutput::kExpected;
   if (!a.inverse_depth.empty()) options.depth = DepthOutput::kInverse;
 
-  const RenderedImages images = render(*a.backend.make(), gaussians, {camera, options});
+  const RenderedImages images = render(*a.backend.make(), model.gaussians, {camera, options});
   if (has_extension(a.output, {".npy"}))
     save_npy(images.color, a.output);
   else
@@ -65,23 +81,21 @@ void render_image(const RenderArguments& a, RenderOptions options) {
   if (!a.alpha.empty()) save_npy(images.alpha, a.alpha);
 }
 
-// The options of the run, if the model is one, overridden by the given flags.
-RenderOptions render_options(const RenderArguments& a) {
-  RenderOptions options;
-  if (std::filesystem::exists(std::filesystem::path(a.model) / "options.json"))
-    options = load_run_record(a.model).render;
-  for_each_render_option(options, [&](const char* name, auto& value, OptionRange, const char*) {
-    apply_flag(a.given, name, value);
-  });
-  check(options);
-  return options;
+void render_along_path(const RenderArguments& a) {
+  const auto backend = a.backend.make();
+  const std::vector<PathFrame> frames = plan_path(a.path, a.model, a.output);
+  RunModel model = load_model_of(a);
+  ModelRenderer renderer(*backend, model.gaussians);
+  model.gaussians = {};  // the device has them now
+  render_path(a.path, frames, a.output, model.render, renderer);
 }
 
 void run_render(const RenderArguments& a) {
-  const RenderOptions options = render_options(a);
-  if (!a.path.path.empty()) return render_path(a.path, a.model, a.output, options, *a.backend.make());
+  RenderOptions unused;
+  apply_flags(a, unused);  // an invalid flag is reported before the model is read
+  if (!a.path.path.empty()) return render_along_path(a);
   if (a.camera.empty()) throw CLI::RequiredError("--camera or --path");
-  render_image(a, options);
+  render_image(a);
 }
 
 }  // namespace
@@ -89,7 +103,7 @@ void run_render(const RenderArguments& a) {
 void add_render(CLI::App& app) {
   auto a = std::make_shared<RenderArguments>();
   CLI::App* command = app.add_subcommand("render", "Render a model from one camera or along a path");
-  command->add_option("model", a->model, "model (.ply), or folder of a run")->required();
+  command->add_option("model", a->model, model_help())->required();
   auto* path = add_path_options(*command, a->path);
   command
       ->add_option("--camera", a->camera,
@@ -110,8 +124,7 @@ void add_render(CLI::App& app) {
   for (CLI::Option* option : {depth, inverse, alpha}) option->excludes(path);
   const RenderOptions defaults;
   for_each_render_option(defaults, [&](const char* name, const auto& value, OptionRange, const char* help) {
-    add_option_flag(*command, name, "Appearance (by default, that of the run; for a .ply, as shown)", value,
-                    help, a->given);
+    add_option_flag(*command, name, kAppearance, value, help, a->given);
   });
   add_backend_options(*command, a->backend);
   command->callback([a] { run_render(*a); });

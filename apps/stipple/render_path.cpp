@@ -16,12 +16,9 @@
 #include "apps/stipple/terminal/interrupt.h"
 #include "apps/stipple/terminal/progress.h"
 #include "apps/stipple/terminal/standard_files.h"
-#include "stipple/backend/render.h"
 #include "stipple/core/error.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
-#include "stipple/io/ply/ply.h"
-#include "stipple/path/camera_path.h"
 
 namespace stipple {
 
@@ -158,15 +155,14 @@ CLI::Option* add_path_options(CLI::App& command, PathArguments& a) {
   return path;
 }
 
-fs::path model_file(const fs::path& run_or_model) {
-  return fs::is_directory(run_or_model) ? run_or_model / "model.ply" : run_or_model;
+std::vector<PathFrame> plan_path(const PathArguments& a, const fs::path& run_or_model,
+                                 const fs::path& output) {
+  check_output(a, output);
+  return frames_of(a, load_scene_of(a, run_or_model));
 }
 
-void render_path(const PathArguments& a, const fs::path& run_or_model, const fs::path& output,
-                 const RenderOptions& options, Backend& backend) {
-  check_output(a, output);
-  const std::vector<PathFrame> frames = frames_of(a, load_scene_of(a, run_or_model));
-  ModelRenderer renderer(backend, load_ply(model_file(run_or_model)));
+void render_path(const PathArguments& a, const std::vector<PathFrame>& frames, const fs::path& output,
+                 const RenderOptions& options, ModelRenderer& renderer) {
   catch_interrupts();
   if (is_video(output))
     render_video(frames, output, a.frames_per_second, options, renderer);

@@ -2,8 +2,12 @@
 #pragma once
 // stipple render --path: frames of a model along a camera path through its scene, and a video of them.
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
 
-#include "stipple/backend/backend.h"
+#include "stipple/backend/render.h"
+#include "stipple/path/camera_path.h"
 
 namespace stipple {
 
@@ -18,11 +22,12 @@ struct PathArguments {
 // Returns the option --path, so that other options can exclude it.
 CLI::Option* add_path_options(CLI::App& command, PathArguments& arguments);
 
-// The model.ply of a run's folder, or the given .ply itself.
-std::filesystem::path model_file(const std::filesystem::path& run_or_model);
+// The frames of the path through the scene. Throws Error if they cannot be written to the output.
+std::vector<PathFrame> plan_path(const PathArguments& arguments, const std::filesystem::path& run_or_model,
+                                 const std::filesystem::path& output);
 
 // Renders into a folder, or only a video if the output is an .mp4 file.
-void render_path(const PathArguments& arguments, const std::filesystem::path& run_or_model,
-                 const std::filesystem::path& output, const RenderOptions& options, Backend& backend);
+void render_path(const PathArguments& arguments, const std::vector<PathFrame>& frames,
+                 const std::filesystem::path& output, const RenderOptions& options, ModelRenderer& renderer);
 
 }  // namespace stipple

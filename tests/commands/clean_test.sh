@@ -38,10 +38,15 @@ check "clean may replace its input" [ "$(count_of model.ply)" = 125 ]
 check "--report works without a scene" is_png shape.png
 model >model.ply
 
+run info run
+check "info describes the model of a run" grep -qE "^format +3DGS .ply, [0-9]+ [KM]iB$" stdout
 run info model.ply
 check "info counts the defects" says "1 far outside, 1 oversized, 1 spike, 0 floater"
 run info model.ply --json
 check "info --json counts the defects" says '"far_outside": 1,'
+check "info --json names the format" says '"format": "3DGS .ply"'
+check "info --json has the size of the file" says "\"bytes\": $(wc -c <model.ply),"
+check "info --json: what the file does not say is null" says '"antialiased": null'
 
 run clean run -o cleaned.ply --report report.png --backend cpu
 check "clean of a run succeeds" status_is 0
@@ -64,7 +69,7 @@ check "a folder that is no run: the error names the file" fails_with "scene/opti
 run clean model.ply -o x.ply --scene nowhere
 check "missing scene: the error says how to name it" fails_with "there is no scene at nowhere; name its folder with --scene"
 run clean model.ply -o x.txt
-check "wrong name of the model: the error says what is right" fails_with "x.txt: the name of the cleaned model must end in .ply"
+check "wrong name of the model: the error says what is right" fails_with "x.txt: the name of a model must end in one of .ply"
 run clean model.ply -o x.ply --report x.jpg
 check "wrong name of the report: the error says what is right" fails_with "x.jpg: the name of the report must end in .png"
 run clean model.ply -o nowhere/x.ply

@@ -56,6 +56,14 @@ check "eval of a model writes no contact sheet without -o" [ "$(ls fit scene | g
 run eval fit/model.ply
 check "model without a scene: fails" status_is 1
 check "model without a scene: the error says how to give one" one_line_with "give the scene's folder as the second argument"
+run eval missing.ply scene
+check "missing model: the error names it" fails_with "missing.ply"
+cp fit/model.ply renamed
+run eval renamed scene --antialiased
+check "a model is recognised whatever its name" status_is 0
+cp stdout antialiased
+run eval renamed scene --no-antialiased
+check "--antialiased changes what is scored" [ "$(cmp -s stdout antialiased; echo $?)" = 1 ]
 run eval nowhere
 check "missing run: fails" status_is 1
 check "missing run: the error names it" one_line_with "nowhere: no such folder"

@@ -60,24 +60,14 @@ const ModelFormat* format_of_content(const std::filesystem::path& path) {
   return found == std::end(kFormats) ? nullptr : found;
 }
 
-// The endings of all formats that can be written, or of all: ".ply, .spz".
-std::string list_endings(bool only_written) {
-  std::string list;
-  for (const ModelFormat& format : kFormats) {
-    if (only_written && format.save == nullptr) continue;
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", format.endings.front());
-  }
-  return list;
-}
-
 const ModelFormat& format_to_write(const std::filesystem::path& path) {
   const ModelFormat* format = format_of_name(path);
   if (format == nullptr)
     throw Error(
-        fmt::format("{}: the name of a model must end in one of {}", path.string(), list_endings(true)));
+        fmt::format("{}: the name of a model must end in one of {}", path.string(), model_endings(true)));
   if (format->save == nullptr)
     throw Error(fmt::format("{}: the format {} can be read, but not written; use one of {}", path.string(),
-                            format->name, list_endings(true)));
+                            format->name, model_endings(true)));
   return *format;
 }
 
@@ -88,7 +78,7 @@ Gaussians load_model(const std::filesystem::path& path, ModelFacts* facts) {
   if (format == nullptr) format = format_of_name(path);
   if (format == nullptr)
     throw Error(
-        fmt::format("{}: this is not a model in a known format ({})", path.string(), list_endings(false)));
+        fmt::format("{}: this is not a model in a known format ({})", path.string(), model_endings(false)));
   ModelFacts ignored;
   return format->load(path, facts == nullptr ? ignored : *facts);
 }
@@ -96,6 +86,15 @@ Gaussians load_model(const std::filesystem::path& path, ModelFacts* facts) {
 void save_model(const Gaussians& gaussians, const std::filesystem::path& path,
                 const SaveModelOptions& options) {
   format_to_write(path).save(gaussians, path, options);
+}
+
+std::string model_endings(bool only_written) {
+  std::string list;
+  for (const ModelFormat& format : kFormats) {
+    if (only_written && format.save == nullptr) continue;
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", format.endings.front());
+  }
+  return list;
 }
 
 void check_model_name(const std::filesystem::path& path) { format_to_write(path); }

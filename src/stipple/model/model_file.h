@@ -31,6 +31,9 @@ struct SaveModelOptions {
 void save_model(const Gaussians& gaussians, const std::filesystem::path& path,
                 const SaveModelOptions& options = {});
 
+// The usual endings of the names of all formats, or of those that can be written: ".ply, .spz".
+std::string model_endings(bool only_written);
+
 // Throws what save_model() would throw because of the name alone. Call it before a long computation.
 void check_model_name(const std::filesystem::path& path);
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stipple/run/run_model.h"
+
+#include <fmt/format.h>
+
+#include "apps/stipple/run/run_folder.h"
+
+namespace stipple {
+
+namespace fs = std::filesystem;
+
+std::string model_help() { return fmt::format("model ({}), or folder of a run", model_endings(false)); }
+
+std::string written_model_help() { return fmt::format("{} file", model_endings(true)); }
+
+fs::path model_file(const fs::path& run_or_model) {
+  return fs::is_directory(run_or_model) ? run_or_model / "model.ply" : run_or_model;
+}
+
+RunModel load_run_model(const fs::path& run_or_model) {
+  RunModel model;
+  model.gaussians = load_model(model_file(run_or_model), &model.facts);
+  model.render.antialiased = model.facts.antialiased.value_or(false);
+  if (fs::exists(run_or_model / "options.json")) model.render = load_run_record(run_or_model).render;
+  return model;
+}
+
+}  // namespace stipple
