@@ -46,8 +46,8 @@ RigidTransform look_at(Vec3f from, Vec3f to, Vec3f up) {
 }
 
 // Divides by the largest of the four components, which keeps rounding errors small.
-std::array<double, 4> quaternion_from_rotation(const Mat3f& m) {
-  const auto r = [&m](int row, int column) { return static_cast<double>(m[column][row]); };
+std::array<double, 4> quaternion_from_rotation(const Mat3<double>& m) {
+  const auto r = [&m](int row, int column) { return m[column][row]; };
   const double squares[4] = {1 + r(0, 0) + r(1, 1) + r(2, 2), 1 + r(0, 0) - r(1, 1) - r(2, 2),
                              1 - r(0, 0) + r(1, 1) - r(2, 2), 1 - r(0, 0) - r(1, 1) + r(2, 2)};
   const double products[4][4] = {{0, r(2, 1) - r(1, 2), r(0, 2) - r(2, 0), r(1, 0) - r(0, 1)},
@@ -63,6 +63,11 @@ std::array<double, 4> quaternion_from_rotation(const Mat3f& m) {
   if (q[0] < 0)
     for (double& v : q) v = -v;
   return q;
+}
+
+std::array<double, 4> quaternion_from_rotation(const Mat3f& m) {
+  const auto column = [&m](int i) { return Vec3<double>(m[i].x, m[i].y, m[i].z); };
+  return quaternion_from_rotation(Mat3<double>(column(0), column(1), column(2)));
 }
 
 }  // namespace stipple

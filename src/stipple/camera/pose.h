@@ -26,6 +26,7 @@ Vec3f point_at(const Camera& camera, Vec2f pixel, float z);
 RigidTransform look_at(Vec3f from, Vec3f to, Vec3f up);
 
 // The quaternion (w, x, y, z) of a rotation, with w >= 0.
+std::array<double, 4> quaternion_from_rotation(const Mat3<double>& rotation);
 std::array<double, 4> quaternion_from_rotation(const Mat3f& rotation);
 
 }  // namespace stipple

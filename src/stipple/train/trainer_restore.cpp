@@ -6,11 +6,11 @@
 
 #include "stipple/core/checksum.h"
 #include "stipple/core/error.h"
+#include "stipple/edit/importance.h"
 #include "stipple/edit/select.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/json.h"
 #include "stipple/train/checkpoint_format.h"
-#include "stipple/train/density/importance.h"
 #include "stipple/train/trainer_impl.h"
 
 namespace stipple {

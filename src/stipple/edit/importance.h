@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which Gaussians a model can do without.
+// Which Gaussians a model can do without. This needs no rendering, and so no device: it is for models that a
+// device cannot hold.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,9 +12,12 @@
 namespace stipple {
 
 // The rows of the `most` most important Gaussians, in their order. A Gaussian counts by its opacity times the
-// area that it covers in pictures of the given views. This needs no rendering, and so no device: it is for
-// models that a device cannot hold.
+// area that it covers in pictures of the given views.
 std::vector<std::uint32_t> most_important(const Gaussians& gaussians, std::size_t most, const Scene& scene,
                                           std::span<const std::size_t> views);
+
+// The same where no views are known: a Gaussian counts by its opacity times the area of its largest cross
+// section.
+std::vector<std::uint32_t> most_important(const Gaussians& gaussians, std::size_t most);
 
 }  // namespace stipple

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stipple/train/density/importance.h"
+#include "stipple/edit/importance.h"
 
 #include <algorithm>
 #include <cmath>
@@ -37,18 +37,14 @@ float pixels_covered(Vec3f mean, float area, std::span<const Camera> cameras) {
   return sum;
 }
 
-}  // namespace
-
-std::vector<std::uint32_t> most_important(const Gaussians& g, std::size_t most, const Scene& scene,
-                                          std::span<const std::size_t> views) {
-  std::vector<Camera> cameras;
-  for (const std::size_t view : spread(views, kMostViews)) cameras.push_back(scene.views[view].camera);
+// `area(i)` is the area by which Gaussian i counts.
+template <class Area>
+std::vector<std::uint32_t> most_important_by(const Gaussians& g, std::size_t most, const Area& area) {
   std::vector<float> importance(g.size());
   parallel_for(
       g.size(),
       [&](std::size_t i) {
-        const float covered = pixels_covered(g.mean[i], area_of(g.log_scale[i]), cameras);
-        importance[i] = Math<float>::sigmoid(g.logit_opacity[i]) * covered;
+        importance[i] = Math<float>::sigmoid(g.logit_opacity[i]) * area(i);
         if (std::isnan(importance[i])) importance[i] = 0;  // or the order would not be one
       },
       kGrain);
@@ -62,6 +58,20 @@ std::vector<std::uint32_t> most_important(const Gaussians& g, std::size_t most, 
   rows.resize(most);
   std::sort(rows.begin(), rows.end());
   return rows;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> most_important(const Gaussians& g, std::size_t most, const Scene& scene,
+                                          std::span<const std::size_t> views) {
+  std::vector<Camera> cameras;
+  for (const std::size_t view : spread(views, kMostViews)) cameras.push_back(scene.views[view].camera);
+  return most_important_by(
+      g, most, [&](std::size_t i) { return pixels_covered(g.mean[i], area_of(g.log_scale[i]), cameras); });
+}
+
+std::vector<std::uint32_t> most_important(const Gaussians& g, std::size_t most) {
+  return most_important_by(g, most, [&](std::size_t i) { return area_of(g.log_scale[i]); });
 }
 
 }  // namespace stipple
