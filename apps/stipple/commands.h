@@ -11,6 +11,7 @@ void add_fit(CLI::App& app);
 void add_render(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_compare(CLI::App& app);
+void add_completion(CLI::App& app);
 void add_info(CLI::App& app);
 void add_clean(CLI::App& app);
 void add_devices(CLI::App& app);

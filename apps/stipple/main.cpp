@@ -91,6 +91,7 @@ int run(int argc, char** argv) {
   add_fit(app);
   add_synth(app);
   add_devices(app);
+  add_completion(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

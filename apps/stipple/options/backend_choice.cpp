@@ -7,7 +7,9 @@
 namespace stipple {
 
 void add_backend_options(CLI::App& command, BackendChoice& choice) {
-  command.add_option("--backend", choice.backend, kBackendHelp)->capture_default_str();
+  command.add_option("--backend", choice.backend, kBackendHelp)
+      ->type_name(kBackendType)
+      ->capture_default_str();
   command.add_option("--device", choice.device, kDeviceHelp)->capture_default_str();
 }
 

@@ -9,6 +9,9 @@
 
 namespace stipple {
 
+// The type that --help shows; the completions take the choices from it.
+inline constexpr const char* kBackendType = "TEXT:{best,cuda,vulkan,cpu}";
+
 struct BackendChoice {
   std::string backend = "best";
   std::string device = "0";

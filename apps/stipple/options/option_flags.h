@@ -3,6 +3,7 @@
 // Flags of the command, generated from the lists of options in options/run_options.h and backend/view.h. The
 // values are kept as text, so that resolve() can combine them with values from elsewhere.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -23,6 +24,17 @@ inline std::string flag_of(std::string_view option) {
   return flag;
 }
 
+// The type that --help shows, with the choices where these are few.
+template <class T>
+std::string type_of(const T& value) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return "NUMBER";
+  else if constexpr (std::is_enum_v<T>)
+    return fmt::format("TEXT:{{{}}}", fmt::join(choices_of(value), ","));
+  else
+    return "TEXT";
+}
+
 // Adds the flag of an option; `given` must outlive the parsing. Text that is not a value of T is refused
 // during parsing.
 template <class T>
@@ -41,7 +53,7 @@ void add_option_flag(CLI::App& command, const char* name, const char* group, con
       given[name] = text;
     };
     command.add_option_function<std::string>(flag, take, help)
-        ->type_name(std::is_arithmetic_v<T> ? "NUMBER" : "TEXT")
+        ->type_name(type_of(default_value))
         ->default_str(to_text(default_value))
         ->group(group);
   }

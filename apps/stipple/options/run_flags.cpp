@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/stipple/options/backend_choice.h"
 #include "apps/stipple/options/option_flags.h"
 #include "apps/stipple/run/options_json.h"
 
@@ -23,6 +24,7 @@ void add_run_flags(CLI::App& command, RunFlags& flags) {
                       [&](const char* name, const char* group, const auto& value, const char* help) {
                         add_option_flag(command, name, group, value, help, flags.given);
                       });
+  command.get_option("--backend")->type_name(kBackendType);
   add_scene_flags(command, flags.given);
 }
 

@@ -69,6 +69,10 @@ std::string to_text(std::int64_t value) { return fmt::format("{}", value); }
 std::string to_text(int value) { return fmt::format("{}", value); }
 std::string to_text(std::uint64_t value) { return fmt::format("{}", value); }
 
+std::span<const char* const> choices_of(Strategy) { return kStrategies; }
+std::span<const char* const> choices_of(GuardUse) { return kGuardUses; }
+std::span<const char* const> choices_of(AlphaUse) { return kAlphaUses; }
+
 std::optional<std::string> parse_option(const std::string& text, Strategy& value) {
   return parse_name(text, kStrategies, value);
 }

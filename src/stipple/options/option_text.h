@@ -4,6 +4,7 @@
 #include <concepts>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "stipple/scene/scene.h"
@@ -26,6 +27,11 @@ std::string to_text(std::optional<float> value);  // "auto" if empty
 std::string to_text(std::int64_t value);
 std::string to_text(int value);
 std::string to_text(std::uint64_t value);
+
+// Every text that parse_option() accepts for a value of this type.
+std::span<const char* const> choices_of(Strategy);
+std::span<const char* const> choices_of(GuardUse);
+std::span<const char* const> choices_of(AlphaUse);
 
 std::optional<std::string> parse_option(const std::string& text, Strategy& value);
 std::optional<std::string> parse_option(const std::string& text, GuardUse& value);

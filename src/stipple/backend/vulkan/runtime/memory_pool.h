@@ -2,6 +2,7 @@
 #pragma once
 // Memory of one type of a device. Drivers limit the number of allocations and take long for each, so that
 // small ones share blocks, and blocks that have become empty are kept for a while.
+#include <cstdint>
 #include <list>
 #include <map>
 
