@@ -18,4 +18,15 @@ T load_number(const std::byte* from, bool swap) {
   return std::bit_cast<T>(bytes);
 }
 
+// The same for numbers in little-endian order.
+template <class T>
+T load_little(const std::byte* from) {
+  return load_number<T>(from, std::endian::native != std::endian::little);
+}
+template <class T>
+void store_little(T number, std::byte* to) {
+  const T ordered = load_little<T>(reinterpret_cast<const std::byte*>(&number));
+  std::memcpy(to, &ordered, sizeof(T));
+}
+
 }  // namespace stipple

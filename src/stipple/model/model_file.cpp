@@ -10,6 +10,7 @@
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/ply/ply.h"
+#include "stipple/model/formats/splat.h"
 #include "stipple/model/model_format.h"
 
 namespace stipple {
@@ -30,11 +31,13 @@ void save_plain_ply(const Gaussians& gaussians, const std::filesystem::path& pat
 }
 
 constexpr std::string_view kPlyEndings[] = {".ply"};
+constexpr std::string_view kSplatEndings[] = {".splat"};
 
 // A file has the first of these formats that recognises its content, and its name has the first one whose
 // ending fits.
 constexpr ModelFormat kFormats[] = {
     {"3DGS .ply", kPlyEndings, is_ply, load_plain_ply, save_plain_ply},
+    {".splat", kSplatEndings, nullptr, load_splat, save_splat},
 };
 
 bool has_ending(const std::filesystem::path& path, const ModelFormat& format) {

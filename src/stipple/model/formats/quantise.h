@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "stipple/math/math.h"
 
@@ -37,15 +38,30 @@ inline float logit_of_byte(std::uint8_t opacity) {
   return Math<float>::logit(std::clamp(static_cast<float>(opacity), 0.25f, 254.75f) / 255);
 }
 
-// The base colour in [0, 1] that the coefficient of degree 0 of a channel gives, and the reverse.
-inline float color_from_base(float sh) { return 0.5f + Math<float>::sh_0 * sh; }
-inline float base_from_color(float color) { return (color - 0.5f) / Math<float>::sh_0; }
+// The base colour in [0, 1] that the coefficient of degree 0 of a channel gives, and the reverse. Both are
+// rounded only once, so that repeated conversion changes nothing after the first.
+inline float color_from_base(float sh) { return static_cast<float>(0.5 + Math<double>::sh_0 * sh); }
+inline float base_from_color(float color) { return static_cast<float>((color - 0.5) / Math<double>::sh_0); }
 
-// The quaternion (w, x, y, z) with length 1. One without a direction (zero, infinite or NaN) becomes the
-// identity.
+// The scale of a Gaussian along one axis, always positive and finite, and the reverse, which takes any float:
+// a renderer squares the scale, so the sign does not matter. Again rounded only once.
+inline float scale_from_log(float log_scale) {
+  constexpr float kMin = -87.3f, kMax = 88.7f;  // exp() of which is a normal float
+  return static_cast<float>(
+      std::exp(static_cast<double>(log_scale > kMin ? std::min(log_scale, kMax) : kMin)));
+}
+inline float log_from_scale(float scale) {
+  using Limits = std::numeric_limits<float>;
+  return static_cast<float>(
+      std::log(static_cast<double>(std::clamp(std::abs(scale), Limits::min(), Limits::max()))));
+}
+
+// The quaternion (w, x, y, z) with length 1, to within 1e-6: one that has this length is returned unchanged.
+// One without a direction (zero, infinite or NaN) becomes the identity.
 inline Vec4f unit_quaternion(Vec4f q) {
   const Vec4<double> wide(q.x, q.y, q.z, q.w);  // neither overflows nor underflows when squared
   const double length = std::sqrt(dot(wide, wide));
+  if (std::abs(length - 1) < 1e-6) return q;
   if (!(length > 0) || std::isinf(length)) return {1, 0, 0, 0};
   const Vec4<double> unit = wide * (1 / length);
   return {static_cast<float>(unit.x), static_cast<float>(unit.y), static_cast<float>(unit.z),
