@@ -15,6 +15,7 @@
 #include "apps/stipple/run/memory_reserve.h"
 #include "apps/stipple/run/memory_use.h"
 #include "apps/stipple/run/run_lock.h"
+#include "apps/stipple/run/run_model.h"
 #include "apps/stipple/run/run_writer.h"
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/interrupt.h"
@@ -22,6 +23,7 @@
 #include "apps/stipple/terminal/progress.h"
 #include "apps/stipple/terminal/standard_files.h"
 #include "stipple/core/error.h"
+#include "stipple/io/input_file.h"
 #include "stipple/io/output_file.h"
 #include "stipple/io/ply/ply.h"
 #include "stipple/options/option_text.h"
@@ -52,6 +54,8 @@ struct TrainArguments {
 bool holds_run(const fs::path& folder) {
   return fs::exists(folder / "options.json") || fs::exists(folder / "model.ply");
 }
+
+std::string options_file(const TrainArguments& a) { return (fs::path(a.output) / "options.json").string(); }
 
 void check_folder(const TrainArguments& a) {
   const fs::path folder = a.output;
@@ -105,21 +109,27 @@ void print_alpha(const Scene& scene) {
         scene.has_carved_points ? fmt::format("; {} points carved from the masks", scene.points.size()) : "");
 }
 
+// So that options.json says where the model was, from whatever folder the run is repeated.
+RunOptions with_whole_path(RunOptions options) {
+  if (!options.start.empty()) options.start = fs::absolute(model_file(options.start)).lexically_normal();
+  return options;
+}
+
 class TrainingRun {
  public:
   TrainingRun(const TrainArguments& a, const RunOptions& options)
       : scene_path_(a.scene),
         folder_(a.output),
         scene_(load_scene(a.scene, options.scene)),
-        options_(resolve(a.flags, scene_)),
+        options_(with_whole_path(resolve(a.flags, scene_))),
         backend_(make_backend(options_.backend, backend_options(options_))),
-        trainer_(*backend_, scene_, options_.train),
+        trainer_(make_trainer(a.resume)),
         replaces_earlier_run_(holds_run(folder_) && !a.resume),
         writer_(folder_, replaces_earlier_run_) {
     print_problems(scene_);
     print_alpha(scene_);
     if (options_.train.max_gaussians > 0) warn_of_memory_cap();
-    if (a.resume) restore();
+    if (a.resume) continue_files();
     if (const std::size_t watched = trainer_.watched_views().size(); watched > 0)
       print("{} photos are watched instead of trained on until late in the run (--guard off trains on all)\n",
             watched);
@@ -211,27 +221,58 @@ class TrainingRun {
     return reason_to_stop(report, progress.seconds());
   }
 
-  void restore() {
+  Trainer make_trainer(bool resume) const {
     const fs::path checkpoint = folder_ / "checkpoint";
+    if (resume && fs::exists(checkpoint)) return resumed_trainer(checkpoint);
+    if (resume)
+      print_warning(
+          fmt::format("there is no checkpoint in {}; training starts from step 0", folder_.string()));
+    if (!options_.start.empty()) return started_trainer();
+    return {*backend_, scene_, options_.train};
+  }
+
+  Trainer resumed_trainer(const fs::path& checkpoint) const {
     try {
-      if (fs::exists(checkpoint))
-        trainer_.restore(checkpoint);
-      else
-        print_warning(
-            fmt::format("there is no checkpoint in {}; training starts from step 0", folder_.string()));
+      return Trainer::resumed(*backend_, scene_, options_.train, checkpoint);
     } catch (const DamagedCheckpoint& e) {
       throw Error(
           fmt::format("{}; {} is the last model that was saved, and --overwrite --config {} starts the run "
                       "again with its options",
                       e.what(), (folder_ / "model.ply").string(), (folder_ / "options.json").string()));
     }
+  }
+
+  Trainer started_trainer() const {
+    ModelFacts facts;
+    Gaussians model = load_model(options_.start, &facts);
+    const std::size_t count = model.size();
+    const bool is_antialiased = options_.train.render.antialiased;
+    if (facts.antialiased.value_or(is_antialiased) != is_antialiased)
+      print_warning(fmt::format("{} was trained {} antialiasing, and this run is {} it; {} changes that",
+                                options_.start.string(), is_antialiased ? "without" : "with",
+                                is_antialiased ? "with" : "without",
+                                is_antialiased ? "--no-antialiased" : "--antialiased"));
+    Trainer trainer(*backend_, scene_, options_.train, std::move(model));
+    if (trainer.dropped_count() > 0)
+      print_warning(fmt::format(
+          "{} of the {} Gaussians in {} were left out: those with values that are not finite, and "
+          "the least important beyond {}",
+          trainer.dropped_count(), count, options_.start.string(), limit_of(trainer)));
+    return trainer;
+  }
+
+  static const char* limit_of(const Trainer& trainer) {
+    return trainer.memory_cap() > 0 ? "what the device's memory allows" : "--max-gaussians";
+  }
+
+  void continue_files() {
     writer_.resume_at(trainer_.steps_done());
     saved_steps_ = trainer_.steps_done();
-    if (trainer_.dropped_count() > 0)
+    if (saved_steps_ > 0 && trainer_.dropped_count() > 0)
       print_warning(
           fmt::format("the checkpoint has {} Gaussians; the {} least important were dropped to keep to {}",
                       trainer_.device_gaussians().size() + trainer_.dropped_count(), trainer_.dropped_count(),
-                      trainer_.memory_cap() > 0 ? "what the device's memory allows" : "--max-gaussians"));
+                      limit_of(trainer_)));
   }
 
   StepReport step() {
@@ -373,11 +414,25 @@ class TrainingRun {
   bool has_warned_of_memory_ = false;
 };
 
+// A run that is resumed does not need the model that it started from, and it cannot start from another one.
+void check_start(const TrainArguments& a, const fs::path& start) {
+  if (!a.resume) {
+    if (!start.empty()) InputFile{start};  // before the scene is loaded, so that a mistake costs nothing
+    return;
+  }
+  const fs::path recorded = with_whole_path(resolve(RunFlags{{}, "", options_file(a)})).start;
+  if (recorded != start)
+    throw Error(fmt::format("{}: this run started from {}; leave out --start, or start a new run",
+                            options_file(a), recorded.empty() ? "the scene's points" : recorded.string()));
+}
+
 void train_in_folder(TrainArguments a) {
   const RunLock lock(a.output);
   check_folder(a);  // again: another run may have ended in the meantime
-  if (a.resume && a.flags.config.empty()) a.flags.config = (fs::path(a.output) / "options.json").string();
-  TrainingRun(a, resolve(a.flags)).run();
+  if (a.resume && a.flags.config.empty()) a.flags.config = options_file(a);
+  const RunOptions options = resolve(a.flags);
+  check_start(a, with_whole_path(options).start);
+  TrainingRun(a, options).run();
 }
 
 void run_train(const TrainArguments& a) {

@@ -7,6 +7,7 @@
 
 #include "stipple/core/neighbours.h"
 #include "stipple/core/quantile.h"
+#include "stipple/edit/finite.h"
 #include "stipple/math/math.h"
 
 namespace stipple {
@@ -16,19 +17,6 @@ namespace {
 constexpr float kRadiusShare = 0.9f;           // of the means lie within the radius of the model
 constexpr std::size_t kFewestGaussians = 100;  // of which one can say what is usual among them
 constexpr std::size_t kNeighbourCount = 8;     // a pair of floaters has only one neighbour nearby
-
-std::vector<char> finite_flags(const Gaussians& g) {
-  std::vector<char> is_finite(g.size(), 1);
-  for_each_parameter(
-      [&](int per_gaussian, const auto& array) {
-        const auto* values = reinterpret_cast<const float*>(array.data());
-        const std::size_t stride = static_cast<std::size_t>(per_gaussian) * sizeof(array[0]) / sizeof(float);
-        for (std::size_t i = 0; i < g.size() * stride; ++i)
-          if (!std::isfinite(values[i])) is_finite[i / stride] = 0;
-      },
-      g);
-  return is_finite;
-}
 
 std::array<float, 3> sorted_scales(const Gaussians& g, std::size_t i) {
   const Vec3f s = Math<float>::scale_from_log(g.log_scale[i], 1);

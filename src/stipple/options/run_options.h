@@ -3,6 +3,7 @@
 // The options of a training run, and the one list of them. The command's flags, Python's keyword arguments
 // and options.json are generated from this list. resolve() (resolve.h) turns what a user gave into a
 // RunOptions.
+#include <filesystem>
 #include <string>
 
 #include "stipple/scene/scene.h"
@@ -13,6 +14,7 @@ namespace stipple {
 struct RunOptions {
   SceneOptions scene;
   TrainOptions train;
+  std::filesystem::path start;  // a model of any format; empty means the scene's points
   std::string backend = "best";
   std::string device = "0";
   int checkpoint_every = 1'000;    // steps; 0 saves only at the end
@@ -63,6 +65,8 @@ void for_each_run_option(Options& o, F f) {
   f("steps", "Run", t.steps, "number of training steps; all schedules are scaled to it");
   f("stop_at", "Run", t.stop_at, "stop at this step without changing the schedules; 0 trains to the end");
   f("seed", "Run", t.seed, "seed of all random numbers");
+  f("start", "Run", o.start,
+    "start from this model instead of the scene's points: a file of any format, in the frame of the scene");
   f("eval", "Run", t.hold_out,
     "hold out the test views (every 8th, unless the scene names its own) and report their scores");
   f("eval_every", "Run", o.eval_every,

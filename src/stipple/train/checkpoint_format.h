@@ -6,7 +6,8 @@
 //   u32       version
 //   u32       length of the text
 //   u32       checksum of everything after this field
-//   text      JSON: counters, view order, sizes, and the options that must agree
+//   text      JSON: counters, view order, sizes, the options that must agree, and the fingerprint of the
+//             model that the run started from (null or missing if it started from points)
 //   floats    mean, log_scale, rotation, logit_opacity, sh of the Gaussians, then of both moments; then the
 //             density statistics and the variances of the 3D filter; then the best model, if the guard
 //             keeps one, and its filter

@@ -25,6 +25,27 @@ void filter(float variance, double scale_modifier, Vec3f& log_scale, float& logi
   logit_opacity = std::min(logit_opacity, static_cast<float>(std::max(logit, kLeastLogit)));
 }
 
+// The smallest variance before the filter, as a share of the filter's: first one that changes the filtered
+// size by 3 % only. A filter dims what is smaller than itself, so that what is to be opaque needs more.
+constexpr double kLeastShares[] = {1.0 / 16, 1.0 / 4, 1};
+constexpr double kMostOpacity = 0.9999;  // at 1, the gradient of the logit would vanish
+
+void unfilter(float variance, double scale_modifier, Vec3f& log_scale, float& logit_opacity) {
+  using M = Math<double>;
+  if (!(variance > 0)) return;
+  const double v = static_cast<double>(variance), opacity = M::sigmoid(static_cast<double>(logit_opacity));
+  const Vec3<double> own(log_scale.x, log_scale.y, log_scale.z);
+  const Vec3<double> filtered = M::scale_from_log(own, scale_modifier);
+  for (const double share : kLeastShares) {
+    Vec3<double> scale;
+    for (int k = 0; k < 3; ++k) scale[k] = std::sqrt(std::max(filtered[k] * filtered[k] - v, share * v));
+    const double wanted = opacity / M::filtered(scale, v).dimming;
+    for (int k = 0; k < 3; ++k) log_scale[k] = static_cast<float>(std::log(scale[k] / scale_modifier));
+    logit_opacity = static_cast<float>(std::max(M::logit(std::min(wanted, kMostOpacity)), kLeastLogit));
+    if (wanted <= kMostOpacity) return;
+  }
+}
+
 template <class T>
 DeviceArray<T> borrowed(Backend& backend, const DeviceArray<T>& from) {
   MemoryBorrower* borrower = backend.borrower();
@@ -41,6 +62,16 @@ void apply_filter(std::span<const float> filter_variance, float scale_modifier, 
       filter_variance.size(),
       [&](std::size_t i) {
         filter(filter_variance[i], static_cast<double>(scale_modifier), log_scale[i], logit_opacity[i]);
+      },
+      kGrain);
+}
+
+void remove_filter(std::span<const float> filter_variance, float scale_modifier, std::span<Vec3f> log_scale,
+                   std::span<float> logit_opacity) {
+  parallel_for(
+      filter_variance.size(),
+      [&](std::size_t i) {
+        unfilter(filter_variance[i], static_cast<double>(scale_modifier), log_scale[i], logit_opacity[i]);
       },
       kGrain);
 }

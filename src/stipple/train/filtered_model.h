@@ -9,8 +9,14 @@ namespace stipple {
 void apply_filter(std::span<const float> filter_variance, float scale_modifier, std::span<Vec3f> log_scale,
                   std::span<float> logit_opacity);
 
-// The same on the device. The other arrays are borrowed from the model, which must outlive the result and not
-// change before it.
+// The reverse, for a model that already shows what it is to show with the filter: apply_filter() gives it
+// back as far as a filter can. It makes nothing thinner than the filter, and flat Gaussians that are opaque
+// come out a little thicker or fainter than they were.
+void remove_filter(std::span<const float> filter_variance, float scale_modifier, std::span<Vec3f> log_scale,
+                   std::span<float> logit_opacity);
+
+// The same as apply_filter() on the device. The other arrays are borrowed from the model, which must outlive
+// the result and not change before it.
 DeviceGaussians filtered_model(Backend& backend, const DeviceGaussians& model,
                                const DeviceArray<float>& filter_variance, float scale_modifier);
 

@@ -15,6 +15,7 @@
 #include "stipple/train/density/gather_in_place.h"
 #include "stipple/train/density/mcmc.h"
 #include "stipple/train/initialize.h"
+#include "stipple/train/start_model.h"
 #include "stipple/train/trainer_impl.h"
 
 namespace stipple {
@@ -88,11 +89,31 @@ Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& op
   state_.has_all_views = watched_.empty();
   if (views_.empty())
     throw Error("there is no view to train on; add photos, or do not hold out views", {"eval"});
-  if (scene.points.size() == 0) throw Error("the scene has no points to start from");
   if (backend.own_memory_bytes() > 0) limit_to_memory();
-  const Gaussians first = initial_gaussians(colored_points(scene, views_, photos_), options_);
+}
+
+void Trainer::Impl::start_from_points() {
+  if (scene_.points.size() == 0) throw Error("the scene has no points to start from");
+  const Gaussians first = initial_gaussians(colored_points(scene_, views_, photos_), options_);
+  begin(first, filter_variance(first.mean));
+}
+
+// Everything outside of the trainer sees a model with the filter as a part of it, and so it was given.
+void Trainer::Impl::start_from(Gaussians model) {
+  start_ = fingerprint(model);
+  const std::size_t count = model.size();
+  model = start_gaussians(std::move(model), scene_, all_views_, options_);
+  dropped_count_ = count - model.size();
+  std::vector<float> filter = filter_variance(model.mean);
+  remove_filter(filter, options_.render.scale_modifier, model.log_scale, model.logit_opacity);
+  begin(model, std::move(filter));
+}
+
+void Trainer::Impl::resume(const std::filesystem::path& checkpoint) { restore(checkpoint, StartCheck::kAny); }
+
+void Trainer::Impl::begin(const Gaussians& first, std::vector<float> filter) {
   device_ = make_train_state(backend_, first);
-  device_.precomputed.filter_variance.upload(backend_, filter_variance(first.mean));
+  device_.precomputed.filter_variance.upload(backend_, filter);
   raise_sh_degree();
   shuffle();
 }
@@ -350,7 +371,20 @@ void Trainer::Impl::raise_sh_degree() {
 }
 
 Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& options)
-    : impl_(std::make_unique<Impl>(backend, scene, options)) {}
+    : Trainer(std::make_unique<Impl>(backend, scene, options)) {
+  impl_->start_from_points();
+}
+Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& options, Gaussians start)
+    : Trainer(std::make_unique<Impl>(backend, scene, options)) {
+  impl_->start_from(std::move(start));
+}
+Trainer Trainer::resumed(Backend& backend, const Scene& scene, const TrainOptions& options,
+                         const std::filesystem::path& checkpoint) {
+  Trainer trainer(std::make_unique<Impl>(backend, scene, options));
+  trainer.impl_->resume(checkpoint);
+  return trainer;
+}
+Trainer::Trainer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Trainer::~Trainer() = default;
 Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;

@@ -41,6 +41,18 @@ class Trainer {
  public:
   // The backend and the scene must outlive the trainer.
   Trainer(Backend& backend, const Scene& scene, const TrainOptions& options);
+
+  // Starts from a model in the frame of the scene instead of the scene's points. All else is that of a run
+  // from its first step. Harmonics above options.sh_degree are dropped; missing ones are added when their
+  // time comes. Gaussians with values that are not finite are left out, and so are the least important ones
+  // beyond the limit; dropped_count() is their number. Throws Error if nothing remains, or if no photo shows
+  // any of the Gaussians.
+  Trainer(Backend& backend, const Scene& scene, const TrainOptions& options, Gaussians start);
+
+  // Continues the run of a checkpoint, whatever it started from: what restore() does, but without anything to
+  // start from.
+  static Trainer resumed(Backend& backend, const Scene& scene, const TrainOptions& options,
+                         const std::filesystem::path& checkpoint);
   ~Trainer();
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
@@ -88,8 +100,8 @@ class Trainer {
   Evaluation evaluate(std::span<const std::size_t> views, const EvaluationProgress& progress = {});
 
   // Saves everything that later steps depend on, in one file that is replaced atomically. A trainer of the
-  // same scene and options that restores it continues with the same bits. If restore() throws because of the
-  // file or because the device's memory is too small, the trainer is unchanged.
+  // same scene, options and start that restores it continues with the same bits. If restore() throws because
+  // of the file or because the device's memory is too small, the trainer is unchanged.
   //
   // A checkpoint with more Gaussians than TrainOptions::max_gaussians, or the device's memory, allows is
   // restored without the least important ones. dropped_count() is their number.
@@ -99,6 +111,8 @@ class Trainer {
 
  private:
   class Impl;
+
+  explicit Trainer(std::unique_ptr<Impl> impl);
 
   void call_between_steps(const std::function<void(const DeviceGaussians&)>& f) const;
 

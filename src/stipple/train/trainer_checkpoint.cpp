@@ -52,6 +52,7 @@ json run_identity(const TrainOptions& o, const Scene& scene, std::size_t view_co
 void Trainer::Impl::save(const std::filesystem::path& path) const {
   require_whole();
   json text = {{"identity", run_identity(options_, scene_, all_views_.size(), watched_.size())},
+               {"start", start_ ? json(*start_) : json()},
                {"step", state_.step},
                {"finished_step", state_.finished_step},
                {"checked_step", state_.checked_step},

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -40,7 +41,11 @@ inline std::vector<std::size_t> without(const std::vector<std::size_t>& views,
 
 class Trainer::Impl {
  public:
+  // One of these three follows the constructor: start_from_points(), start_from() or resume().
   Impl(Backend& backend, const Scene& scene, const TrainOptions& options);
+  void start_from_points();
+  void start_from(Gaussians model);
+  void resume(const std::filesystem::path& checkpoint);
 
   StepReport step(const AfterUpdate& after_update);
   int steps_done() const { return state_.step - (phase_ == Phase::kFinished ? 0 : 1); }
@@ -76,7 +81,7 @@ class Trainer::Impl {
   }
 
   void save(const std::filesystem::path& path) const;
-  void restore(const std::filesystem::path& path);
+  void restore(const std::filesystem::path& path) { restore(path, StartCheck::kSame); }
 
  private:
   struct State {  // the part of the training state that is not on the device
@@ -112,13 +117,16 @@ class Trainer::Impl {
 
   // trainer_restore.cpp
   struct Saved;
-  Saved load(const std::filesystem::path& path) const;
+  enum class StartCheck { kSame, kAny };
+  void restore(const std::filesystem::path& path, StartCheck check);
+  Saved load(const std::filesystem::path& path, StartCheck check) const;
   void check_identity(const nlohmann::json& text, const std::filesystem::path& path) const;
   void read_text(const nlohmann::json& text, Saved& to) const;
   std::size_t drop_excess(Saved& saved) const;
   void install(Saved saved);
 
   void limit_to_memory();
+  void begin(const Gaussians& first, std::vector<float> filter);
   template <class F>
   void retry_with_less_memory(F work);
   void require_whole() const;
@@ -180,6 +188,7 @@ class Trainer::Impl {
   // Such a state must not be saved.
   bool is_torn_ = false;
   std::size_t dropped_count_ = 0;
+  std::optional<std::uint32_t> start_;  // fingerprint of the model that the run started from, if it did
 
   mutable FairMutex model_mutex_;  // held while a step changes what is on the device
   TrainState device_;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "stipple/core/checksum.h"
 #include "stipple/core/error.h"
@@ -44,6 +45,11 @@ std::string changed_photo(const json& saved, const std::vector<std::uint32_t>& m
   for (std::size_t i = 0; i < mine.size(); ++i)
     if (saved[i] != mine[i]) return fmt::format("another {}, or another camera of it", scene.views[i].name);
   return "";
+}
+
+const char* describe_start(std::optional<std::uint32_t> saved, std::optional<std::uint32_t> mine) {
+  if (!saved) return "the scene's points";
+  return mine ? "another model" : "a model";
 }
 
 // Reads the parts of the file and checks each of them for truncation.
@@ -161,6 +167,7 @@ void replace(Backend& backend, const Gaussians& from, DeviceGaussians& to) {
 
 // What a checkpoint holds, on the host.
 struct Trainer::Impl::Saved {
+  std::optional<std::uint32_t> start;
   State state;
   GuardState guard;
   Phase phase = Phase::kFinished;
@@ -172,14 +179,14 @@ struct Trainer::Impl::Saved {
   std::vector<float> filter, best_filter;
 };
 
-void Trainer::Impl::restore(const std::filesystem::path& path) {
-  Saved saved = load(path);
+void Trainer::Impl::restore(const std::filesystem::path& path, StartCheck check) {
+  Saved saved = load(path, check);
   const std::size_t dropped = drop_excess(saved);
   install(std::move(saved));
   dropped_count_ = dropped;
 }
 
-Trainer::Impl::Saved Trainer::Impl::load(const std::filesystem::path& path) const {
+Trainer::Impl::Saved Trainer::Impl::load(const std::filesystem::path& path, StartCheck check) const {
   StateReader in(path);
   const CheckpointHead head = in.head();
   const json text = parse_json(as_text(in.take(head.text_bytes)));
@@ -193,6 +200,10 @@ Trainer::Impl::Saved Trainer::Impl::load(const std::filesystem::path& path) cons
   } catch (const Implausible&) {
     in.fail("the checkpoint holds numbers that no run writes and cannot be used");
   }
+  if (check == StartCheck::kSame && saved.start != start_)
+    throw Error(fmt::format(
+        "{}: the checkpoint is from a run that started from {}, but this run starts from {}", path.string(),
+        describe_start(saved.start, start_), start_ ? "a model" : "the scene's points"));
   for (Gaussians* part : {&saved.gaussians, &saved.first_moment, &saved.second_moment})
     *part = read_gaussians(in, saved.count, saved.sh_degree);
   saved.statistics = in.array<Vec2f>(saved.count);
@@ -226,6 +237,8 @@ void Trainer::Impl::read_text(const json& text, Saved& to) const {
   const auto counter = [&](const char* key) {
     return count_up_to(key, std::numeric_limits<std::uint64_t>::max());
   };
+  if (const auto start = text.find("start"); start != text.end() && !start->is_null())
+    to.start = static_cast<std::uint32_t>(whole_number(*start, std::numeric_limits<std::uint32_t>::max()));
   State& state = to.state;
   state.step = steps_up_to("step", options_.steps);
   state.adam_step = steps_up_to("adam_step", state.step);
@@ -298,6 +311,7 @@ void Trainer::Impl::install(Saved saved) {
   } catch (const OutOfMemory&) {  // of a smaller device: the run can do without this copy
     release_best();
   }
+  start_ = saved.start;
   state_ = std::move(saved.state);
   views_ = state_.has_all_views ? all_views_ : without(all_views_, watched_);
   phase_ = saved.phase;
