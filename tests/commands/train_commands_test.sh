@@ -65,6 +65,35 @@ check "--time-limit saves a checkpoint" [ -s limited/checkpoint ]
 run train scene -o good $options --target-psnr 5
 check "--target-psnr stops the run" says "the target of 5 dB was reached at step"
 
+cp whole/model.ply start.ply
+"$stipple" clean start.ply -o start.splat >/dev/null 2>&1
+psnr_of() { "$stipple" eval "$1" --json -o sheet.png | sed -n '0,/"psnr"/s/.*"psnr": \([0-9.]*\),/\1/p'; }
+run train scene -o onwards --eval $options --start whole --stop-at 40
+check "--start takes the folder of a run" status_is 0
+check "--start is recorded with its whole path" grep -qF "\"start\": \"$work/whole/model.ply\"" onwards/options.json
+check "--start begins where the model was" \
+  awk -v a="$(psnr_of whole)" -v b="$(psnr_of onwards)" 'BEGIN {exit !(a > 10 && b > a - 0.3)}'
+run train scene -o started --eval $options --start start.splat --stop-at 120
+check "--start takes any format" status_is 0
+run train scene -o halves --eval $options --start start.splat --stop-at 50
+rm start.splat
+run train scene -o halves --resume --stop-at 120
+check "a run is resumed to the same bits without the model that it started from" same started halves
+run train scene -o halves --resume --start start.ply
+check "a resumed run cannot start from another model" fails_with "this run started from $work/start.splat; leave out --start"
+run train scene -o parts --resume --start start.ply
+check "a run that started from points cannot be resumed from a model" fails_with "this run started from the scene's points"
+run train scene -o unused --start missing.spz
+check "a missing model to start from: the error names it" fails_with "missing.spz"
+run train scene -o unused --start scene/images/0001.png
+check "what is no model to start from: the error names it" fails_with "0001.png: this is not a model in a known format"
+sed 's/element vertex .*/element vertex 0/; /end_header/q' start.ply >empty.ply 2>/dev/null
+run train scene -o unused --start empty.ply
+check "an empty model to start from: the error says so" fails_with "the model to start from has no Gaussians (see --start)"
+check "a run that cannot start leaves no folder behind" [ ! -e unused ]
+run train scene -o fewer --start start.ply --steps 400 --max-gaussians 100 --stop-at 3
+check "--start with too many Gaussians: the least important are left out" tells "were left out: those with values that are not finite, and the least important beyond --max-gaussians"
+
 run train scene -o x --stpes 5
 check "mistyped option: usage error" status_is 2
 run train scene -o x --steps many
