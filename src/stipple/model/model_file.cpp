@@ -10,6 +10,9 @@
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/ply/ply.h"
+#include "stipple/io/ply/ply_header.h"
+#include "stipple/model/formats/compressed_ply.h"
+#include "stipple/model/formats/ply_comments.h"
 #include "stipple/model/formats/splat.h"
 #include "stipple/model/model_format.h"
 
@@ -23,19 +26,24 @@ bool is_ply(std::span<const std::byte> head) { return as_text(head).starts_with(
 
 Gaussians load_plain_ply(const std::filesystem::path& path, ModelFacts& facts) {
   facts.format = "3DGS .ply";
+  InputFile file(path, kHeadBytes);
+  facts.antialiased = antialiased_in(read_ply_header(file).comments);
   return load_ply(path);
 }
 
-void save_plain_ply(const Gaussians& gaussians, const std::filesystem::path& path, const SaveModelOptions&) {
-  save_ply(gaussians, path);
+void save_plain_ply(const Gaussians& gaussians, const std::filesystem::path& path,
+                    const SaveModelOptions& options) {
+  save_ply(gaussians, path, options.antialiased ? kAntialiasedComment : "");
 }
 
+constexpr std::string_view kCompressedPlyEndings[] = {".compressed.ply"};
 constexpr std::string_view kPlyEndings[] = {".ply"};
 constexpr std::string_view kSplatEndings[] = {".splat"};
 
 // A file has the first of these formats that recognises its content, and its name has the first one whose
 // ending fits.
 constexpr ModelFormat kFormats[] = {
+    {"compressed .ply", kCompressedPlyEndings, is_compressed_ply, load_compressed_ply, save_compressed_ply},
     {"3DGS .ply", kPlyEndings, is_ply, load_plain_ply, save_plain_ply},
     {".splat", kSplatEndings, nullptr, load_splat, save_splat},
 };

@@ -56,8 +56,10 @@ void check_end(InputFile& file, const PlyHeader& header, std::size_t vertex_inde
   return agree;
 }
 
-std::string header_text(const Gaussians& gaussians) {
+std::string header_text(const Gaussians& gaussians, std::string_view comment) {
+  assert(comment.find('\n') == comment.npos);
   std::string text = "ply\nformat binary_little_endian 1.0\n";
+  if (!comment.empty()) text += fmt::format("comment {}\n", comment);
   text += fmt::format("element vertex {}\n", gaussians.size());
   const auto add = [&text](std::string_view name) { text += fmt::format("property float {}\n", name); };
   for (int slot = 0; slot < kRestSlot; ++slot) {
@@ -111,11 +113,11 @@ Gaussians load_ply(const std::filesystem::path& path) {
   return gaussians;
 }
 
-void save_ply(const Gaussians& gaussians, const std::filesystem::path& path) {
+void save_ply(const Gaussians& gaussians, const std::filesystem::path& path, std::string_view comment) {
   static_assert(std::endian::native == std::endian::little, "floats are written in native byte order");
   assert(sizes_agree(gaussians));
   OutputFile file(path);
-  file.write(header_text(gaussians));
+  file.write(header_text(gaussians, comment));
   std::vector<float> rows;
   for (std::size_t begin = 0; begin < gaussians.size(); begin += kRowsPerWrite) {
     rows.clear();

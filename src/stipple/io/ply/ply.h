@@ -4,6 +4,7 @@
 // Gaussians as .ply files, in the layout of the original 3D Gaussian splatting implementation, which most
 // programs read and write.
 #include <filesystem>
+#include <string_view>
 
 #include "stipple/core/gaussians.h"
 
@@ -16,7 +17,8 @@ namespace stipple {
 Gaussians load_ply(const std::filesystem::path& path);
 
 // Writes the standard layout: binary_little_endian floats x y z nx ny nz f_dc_* f_rest_* opacity scale_*
-// rot_*, with zero normals. load_ply() reads back every bit of every number.
-void save_ply(const Gaussians& gaussians, const std::filesystem::path& path);
+// rot_*, with zero normals. load_ply() reads back every bit of every number. A comment, of one line, is put
+// into the header.
+void save_ply(const Gaussians& gaussians, const std::filesystem::path& path, std::string_view comment = {});
 
 }  // namespace stipple

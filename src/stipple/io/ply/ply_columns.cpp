@@ -31,19 +31,6 @@ std::optional<std::uint32_t> rest_index(std::string_view name) {
   return index;
 }
 
-int degree_from_rest_count(int count, const std::string& file_name) {
-  for (int degree = 0; degree <= 3; ++degree) {
-    if (count == 3 * ((degree + 1) * (degree + 1) - 1)) return degree;
-  }
-  if (count == 72) {
-    throw Error(
-        fmt::format("{}: spherical harmonics of degree 4 are not supported; the maximum is 3", file_name));
-  }
-  throw Error(
-      fmt::format("{}: the number of f_rest_* properties must be 0, 9, 24 or 45 (degree 0 to 3), not {}",
-                  file_name, count));
-}
-
 int find_slot(std::string_view name, int per_channel) {
   const auto found = std::find(kPlySlotNames.begin(), kPlySlotNames.end(), name);
   if (found != kPlySlotNames.end()) return static_cast<int>(found - kPlySlotNames.begin());
@@ -62,12 +49,25 @@ void require(std::string_view name, bool found, const std::string& file_name) {
 
 }  // namespace
 
+int ply_sh_degree(int rest_count, const std::string& file_name) {
+  for (int degree = 0; degree <= 3; ++degree) {
+    if (rest_count == 3 * ((degree + 1) * (degree + 1) - 1)) return degree;
+  }
+  if (rest_count == 72) {
+    throw Error(
+        fmt::format("{}: spherical harmonics of degree 4 are not supported; the maximum is 3", file_name));
+  }
+  throw Error(
+      fmt::format("{}: the number of f_rest_* properties must be 0, 9, 24 or 45 (degree 0 to 3), not {}",
+                  file_name, rest_count));
+}
+
 PlyColumns find_ply_columns(const PlyElement& vertex, const std::string& file_name) {
   const auto is_rest = [](const PlyProperty& property) { return rest_index(property.name).has_value(); };
   const int rest_count =
       static_cast<int>(std::count_if(vertex.properties.begin(), vertex.properties.end(), is_rest));
   PlyColumns columns;
-  columns.sh_degree = degree_from_rest_count(rest_count, file_name);
+  columns.sh_degree = ply_sh_degree(rest_count, file_name);
   const int per_channel = rest_count / 3;
 
   std::array<bool, kMaxSlots> found{};

@@ -41,6 +41,9 @@ inline int rest_slot(int index, int per_channel) {
   return kRestSlot + 3 * (index % per_channel) + index / per_channel;
 }
 
+// The degree of the spherical harmonics in a file with so many f_rest_* properties.
+int ply_sh_degree(int rest_count, const std::string& file_name);
+
 // Finds the properties of a Gaussian by name, in any order. Throws an Error that names the first missing one.
 PlyColumns find_ply_columns(const PlyElement& vertex, const std::string& file_name);
 

@@ -41,8 +41,10 @@ PlyHeader HeaderReader::read() {
     std::string_view words = next_line();
     const std::string_view keyword = take_word(words);
     if (keyword == "end_header") break;
-    if (keyword.empty() || keyword == "comment" || keyword == "obj_info") continue;
-    if (keyword == "format") {
+    if (keyword.empty() || keyword == "obj_info") continue;
+    if (keyword == "comment") {
+      header_.comments.emplace_back(words);
+    } else if (keyword == "format") {
       read_format(words);
     } else if (keyword == "element") {
       read_element(words);

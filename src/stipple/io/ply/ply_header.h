@@ -37,6 +37,7 @@ struct PlyElement {
 struct PlyHeader {
   PlyFormat format = PlyFormat::kAscii;
   std::vector<PlyElement> elements;
+  std::vector<std::string> comments;  // in their order, without the keyword
 };
 
 // Reads the header, up to the first byte of data. Errors name the line: "garden.ply: line 7 of the header:
