@@ -5,7 +5,7 @@
 
 run --help
 check "--help succeeds" status_is 0
-for command in check compare completion devices eval fit info render sfm synth train; do
+for command in check compare completion convert devices eval fit info render sfm synth train; do
   check "--help names $command" says "$command"
   run $command --help; check "$command --help succeeds" status_is 0
   run --help
