@@ -40,6 +40,13 @@ check "--sh-degree lowers the degree" json_is "j['output']['sh_degree']" 1
 run convert low.ply same.ply --sh-degree 2
 check "--sh-degree does not raise the degree" cmp low.ply same.ply
 
+run convert run model.splat --json
+check "the ending tells the format, and the output is described as it is in the file" \
+  json_is "j['output']['gaussians'] == j['inputs'][0]['gaussians'], j['output']['sh_degree'], j['output']['bytes'] / 32" \
+  "(True, 0, $(stat -c %s model.splat | awk '{printf "%.1f", $1 / 32}'))"
+run convert model.splat back.ply --psnr scene --backend cpu --json
+check "a model converted back is what its format had kept of it" json_is "j['psnr']['mean']['between'], j['output']['sh_degree']" "(None, 0)"
+
 run convert four.ply out.ply --crop -1,-1,-1,1,2,3 --json
 check "--crop keeps what is in the box or on its border" json_is "j['output']['gaussians'], j['removed']" "(3, {'outside the box': 1})"
 run convert four.ply out.ply --crop -1,-1,-1,1,1,1
