@@ -39,7 +39,7 @@ async function readWithStipple(path, ...options) {
 }
 
 // The frames of files, from that of a .ply (x right, y down, z forward), for readers that give the values of a file as they
-// are. splat-transform takes the values of .spz as they are, too, although those of the format are right, up, back.
+// are. splat-transform writes and reads .spz as if it had the frame of a .ply, although the format's is right, up, back.
 const kSpzFrame = [1, -1, -1];
 const kGlbFrame = [-1, -1, 1];
 const same = (model) => model;

@@ -4,7 +4,7 @@
 // Gaussian i of a. Rotations are compared as unit quaternions, opacities as numbers from 0 to 1.
 import { readFileSync } from "node:fs";
 import { unzipSync } from "fflate";
-import { kSh0 } from "./model.mjs";
+import { kSh0, sigmoid } from "./model.mjs";
 import { readElements } from "./ply.mjs";
 
 const kExact = { mean: 0, logScale: 0, rotation: 0, opacity: 0, base: 0, rest: 0 };
@@ -71,12 +71,11 @@ function firstThreeOfV2({ value: q, axis: c }) {
 }
 
 // A position has 16 bits between the bounds of sign(x) * ln(|x| + 1). Scales, colours and coefficients are the nearest of
-// 256 values, or with `rank` 1 the nearest but one, since splat-transform chooses by a histogram.
-function sog(path, rank) {
+// 256 values.
+function sog(path) {
   const files = unzipSync(readFileSync(path));
   const meta = JSON.parse(Buffer.from(files["meta.json"]).toString());
-  const nearest = (codebook) => ({ value }) =>
-    codebook.map((entry) => Math.abs(entry - value)).sort((a, b) => a - b)[rank] + 1e-5;
+  const nearest = (codebook) => ({ value }) => Math.min(...codebook.map((entry) => Math.abs(entry - value))) + 1e-5;
   return {
     mean: ({ axis, value }) =>
       (1.01 * (meta.means.maxs[axis] - meta.means.mins[axis]) * (Math.abs(value) + 1)) / 65535,
@@ -86,6 +85,12 @@ function sog(path, rank) {
     base: nearest(meta.sh0.codebook),
     rest: meta.shN ? nearest(meta.shN.codebook) : 0,  // if the palette has room for all sets of coefficients
   };
+}
+
+// It does not keep the colours of Gaussians that nobody sees, those whose opacity becomes the byte 0.
+function sogBySplatTransform(path) {
+  const steps = sog(path);
+  return { ...steps, base: (call) => (sigmoid(call.a.logit[call.i]) < 1 / 255 ? Infinity : steps.base(call)) };
 }
 
 function ksplat(path, level) {
@@ -116,13 +121,13 @@ export const formats = {
   "spz-3": () => spz(3),
   "spz-4": () => spz(4),
   "glb": () => glb,
-  "sog": (path) => sog(path, 0),
-  "sog by splat-transform": (path) => sog(path, 1),
+  "sog": sog,
+  "sog by splat-transform": sogBySplatTransform,
 };
 
 // Spark hands over what it reads as .spz of version 2, which limits what can be told about its values.
 export function throughSpz(format) {
-  const bottleneck = { ...spz(2), opacity: 1 / 255, base: 1 / 255 / 0.15 };  // it truncates
+  const bottleneck = { ...spz(2), logScale: 1 / 16, opacity: 1 / 255, base: 1 / 255 / 0.15, rest: 9 / 128 };  // it truncates
   const sum = { ranges: {} };
   for (const field of Object.keys(kExact)) {
     const at = (row, call) => (typeof row[field] === "function" ? row[field](call) : row[field]);

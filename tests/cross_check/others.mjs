@@ -5,8 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import createAdobeSpz from "@adobe/spz";
-import { PlyParser, SplatBufferGenerator } from "@mkkellogg/gaussian-splats-3d";
+import { PlyParser, SplatBufferGenerator } from "./node_modules/@mkkellogg/gaussian-splats-3d/build/gaussian-splats-3d.module.js";
 import { transcodeSpz } from "@sparkjsdev/spark";
 import { SplatData } from "gsplat";
 import { Model, kSh0, logit, sigmoid } from "./model.mjs";
@@ -14,7 +13,9 @@ import { readPly, writePly } from "./ply.mjs";
 
 const run = promisify(execFile);
 const kModules = join(dirname(fileURLToPath(import.meta.url)), "node_modules");
-const adobe = await createAdobeSpz();
+// node 18 takes the file for CommonJS, since the package does not say what it is.
+const adobeCode = readFileSync(join(kModules, "@adobe/spz/dist/spz.js"), "base64");
+const adobe = await (await import(`data:text/javascript;base64,${adobeCode}`)).default();
 
 // PlayCanvas's converter, from one file to another.
 export async function splatTransform(input, output, ...options) {
@@ -88,7 +89,8 @@ export async function readWithSpzLoader(path) {
   globalThis.window = globalThis;
   const cloud = await spzLoader.loadSpz(readBytes(path), { unpackOptions: { coordinateSystem: "RDF" } });
   delete globalThis.window;
-  return modelOfCloud({ ...cloud, scales: cloud.scales.map(Math.log), alphas: cloud.alphas.map(logit) });
+  return modelOfCloud({ ...cloud, scales: cloud.scales.map(Math.log), alphas: cloud.alphas.map(logit),
+    colors: cloud.colors.map((x) => (x - 0.5) / 0.282) });
 }
 
 // Spark gives its Gaussians away only as .spz of version 2, without a change of the frame, and only those with degree 3.
