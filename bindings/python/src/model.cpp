@@ -4,11 +4,15 @@
 #include <fmt/ranges.h>
 
 #include "bindings/python/src/bindings.h"
+#include "bindings/python/src/options.h"
 #include "bindings/python/src/shared_backend.h"
 #include "stipple/backend/render.h"
 #include "stipple/image/ssim.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/ply/ply.h"
+#include "stipple/model/model_file.h"
+#include "stipple/options/model_options.h"
+#include "stipple/options/option_text.h"
 
 namespace stipple {
 
@@ -24,6 +28,22 @@ template <class T>
 DeviceArray<T> array_from(Backend& backend, const DeviceArray<T>&, Address data, std::size_t count) {
   if (count > 0 && backend.own_memory_bytes() == 0) return array_over<T>(backend, data, count);
   return DeviceArray<T>(backend, span_at<T>(data, count));
+}
+
+SaveModelOptions save_options(const py::dict& given) {
+  SaveModelOptions options;
+  for (const auto& item : given) {
+    const auto given_name = item.first.cast<std::string>();
+    bool is_known = false;
+    for_each_save_option(options, [&](const char* name, auto& value, const char*) {
+      if (given_name != name) return;
+      is_known = true;
+      if (const auto problem = parse_option(option_text(item.second), value))
+        throw OptionError(name, *problem);
+    });
+    if (!is_known) throw UnknownOption(given_name, "is not an option of save_model");
+  }
+  return options;
 }
 
 }  // namespace
@@ -97,6 +117,21 @@ void bind_model(py::module_& module) {
         save_ply(to_host(gaussians), path);
       },
       NoLock());
+  module.def("load_model", [](const std::filesystem::path& path) {
+    return to_numpy(without_lock([&] { return load_model(path); }));
+  });
+  std::vector<std::tuple<std::string, std::string, std::string>> save_options_list;
+  const SaveModelOptions defaults;
+  for_each_save_option(defaults, [&](const char* name, const auto& value, const char* help) {
+    save_options_list.emplace_back(name, to_text(value), help);
+  });
+  module.attr("SAVE_OPTIONS") = save_options_list;
+  module.def("save_model",
+             [](const HostGaussians& gaussians, const std::filesystem::path& path, const py::dict& given) {
+               const SaveModelOptions options = save_options(given);
+               const py::gil_scoped_release no_lock;
+               save_model(to_host(gaussians), path, options);
+             });
   module.def("render", [](const std::string& backend, const HostGaussians& gaussians, const View& view) {
     const RenderedImages images = without_lock([&] {
       return shared_backend(backend)->use(

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/train/trainer.h"
 
+#include <optional>
+#include <utility>
+
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/options.h"
+#include "stipple/model/model_file.h"
 
 namespace stipple {
 
@@ -20,16 +24,29 @@ RunOptions run_options(const py::dict& given, const Scene& scene) {
   return resolve(given_in_python(given), scene);
 }
 
+// Where a run starts, if not from the points of the scene: `model`, or the model that the options name.
+std::optional<Gaussians> start_of(const RunOptions& options, const HostGaussians* model) {
+  if (model) return to_host(*model);
+  if (options.start.empty()) return {};
+  return load_model(options.start);
+}
+
+Trainer make_trainer(Backend& backend, const Scene& scene, const TrainOptions& options,
+                     std::optional<Gaussians> start) {
+  if (start) return {backend, scene, options, *std::move(start)};
+  return {backend, scene, options};
+}
+
 // A trainer with its scene and backend; a mutex admits one thread at a time.
 class PythonTrainer {
  public:
-  PythonTrainer(std::shared_ptr<Scene> scene, const RunOptions& o)
+  PythonTrainer(std::shared_ptr<Scene> scene, const RunOptions& o, std::optional<Gaussians> start)
       : scene_(std::move(scene)),
         backend_(
             make_backend(o.backend, {.device = o.device,
                                      .deterministic = o.deterministic,
                                      .max_bytes = static_cast<std::size_t>(o.max_vram_gib * (1u << 30))})),
-        trainer_(*backend_, *scene_, o.train),
+        trainer_(make_trainer(*backend_, *scene_, o.train, std::move(start))),
         holds_out_(o.train.hold_out) {}
 
   template <class F>
@@ -76,11 +93,12 @@ void bind_trainer(py::module_& module) {
         return ms;
       });
   py::class_<PythonTrainer>(module, "Trainer")
-      .def(py::init([](std::shared_ptr<Scene> scene, const py::dict& given) {
-        const RunOptions options = run_options(given, *scene);
-        const py::gil_scoped_release no_lock;
-        return std::make_unique<PythonTrainer>(std::move(scene), options);
-      }))
+      .def(py::init([](std::shared_ptr<Scene> scene, const py::dict& given, const HostGaussians* start) {
+             const RunOptions options = run_options(given, *scene);
+             const py::gil_scoped_release no_lock;
+             return std::make_unique<PythonTrainer>(std::move(scene), options, start_of(options, start));
+           }),
+           py::arg("scene"), py::arg("options"), py::arg("start") = nullptr)
       .def(
           "step", [](PythonTrainer& t) { return t.use([](Trainer& u) { return u.step(); }); }, NoLock())
       .def(

@@ -7,7 +7,7 @@ replaces the rasterizers of two other projects, and stipple.stages runs the pipe
 from . import _stipple, stages
 from ._stipple import Error, OutOfMemory
 from .camera import Camera
-from .gaussians import Gaussians, load_ply, save_ply
+from .gaussians import Gaussians, load_model, load_ply, save_model, save_ply
 from .rendering import DeviceInfo, Rendering, devices, load_image, psnr, render, save_png, ssim
 from .scene import Points, Scene, SceneView, load_scene
 from .trainer import Evaluation, StepReport, Trainer
@@ -28,10 +28,12 @@ __all__ = [
     "Trainer",
     "devices",
     "load_image",
+    "load_model",
     "load_ply",
     "load_scene",
     "psnr",
     "render",
+    "save_model",
     "save_ply",
     "save_png",
     "ssim",

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models as arrays and .ply files."""
+"""Models as arrays and files."""
 from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import Tuple, Union
+from typing import Any, Tuple, Union
 
 import numpy as np
 
@@ -77,6 +77,23 @@ def save_ply(gaussians: Gaussians, path: Path) -> None:
     where, held = check_gaussians(gaussians)._on_host()
     _stipple.save_ply(where, path)
     del held
+
+
+def load_model(path: Path) -> Gaussians:
+    """Reads a model of any format that Stipple knows. The format follows from the content of the file."""
+    return Gaussians(*_stipple.load_model(path))
+
+
+def save_model(gaussians: Gaussians, path: Path, **options: Any) -> None:
+    """Writes a model in the format that the name tells, such as "garden.ply"."""
+    where, held = check_gaussians(gaussians)._on_host()
+    _stipple.save_model(where, path, options)
+    del held
+
+
+save_model.__doc__ = (save_model.__doc__ or "") + "\n\nOptions:\n" + "\n".join(
+    f"    {name} (default {default}): {text}" for name, default, text in _stipple.SAVE_OPTIONS
+)
 
 
 def check_gaussians(value: object, name: str = "gaussians") -> Gaussians:

@@ -2,10 +2,11 @@
 """Training."""
 from __future__ import annotations
 
+from os import PathLike, fspath
 from typing import Any, Callable, List, NamedTuple, Optional, Union
 
 from . import _stipple
-from .gaussians import Gaussians, Path
+from .gaussians import Gaussians, Path, check_gaussians
 from .scene import Scene, load_scene
 
 StepReport = _stipple.StepReport
@@ -37,11 +38,14 @@ class Trainer:
     deterministic=True.
 
     Options are the command's flags with _ for -, such as steps=7000, strategy="mcmc", eval=True, backend="cpu". Flags
-    that end or save a run are not accepted: use a callback or save(). The options of load_scene are accepted only if
+    that end or save a run are not accepted: use a callback or save(). `start` is a model in the frame of the scene to
+    start from instead of its points: Gaussians, or the path of a file of any format. The options of load_scene are accepted only if
     `scene` is a path.
     """
 
-    def __init__(self, scene: Union[Scene, Path], **options: Any) -> None:
+    def __init__(
+        self, scene: Union[Scene, Path], start: Union[Gaussians, Path, None] = None, **options: Any
+    ) -> None:
         if isinstance(scene, Scene):
             for name in _stipple.SCENE_OPTIONS:
                 if name in options:
@@ -51,7 +55,13 @@ class Trainer:
             names = [*_stipple.SCENE_OPTIONS, "seed"]
             self.scene = load_scene(scene, **{name: options.pop(name) for name in names if name in options})
         # With the options of the scene, since a photo that is blended over white needs a white background.
-        self._inner = _stipple.Trainer(self.scene._inner, {**self.scene._options, **options})
+        given = {**self.scene._options, **options}
+        if start is None or isinstance(start, (str, PathLike)):
+            self._inner = _stipple.Trainer(self.scene._inner, given if start is None else {**given, "start": fspath(start)})
+            return
+        where, held = check_gaussians(start, "start")._on_host()
+        self._inner = _stipple.Trainer(self.scene._inner, given, where)
+        del held
 
     def __repr__(self) -> str:
         return f"Trainer(step {self.steps_done} of {self.last_step}, {self.backend})"
@@ -99,7 +109,8 @@ class Trainer:
 
     @property
     def dropped_count(self) -> int:
-        """How many Gaussians restore() dropped: the least important, if the checkpoint has more than max_gaussians."""
+        """How many Gaussians of `start` or of a restored checkpoint were dropped: the least important, if there are more
+        than max_gaussians, and those of `start` with values that are not finite."""
         return self._inner.dropped_count()
 
     @property
@@ -120,6 +131,6 @@ class Trainer:
         self._inner.save(path)
 
     def restore(self, path: Path) -> None:
-        """Restores a checkpoint of the same scene and options. Training then continues as if it had never stopped (to
+        """Restores a checkpoint of the same scene, start and options. Training then continues as if it had never stopped (to
         the same bits, where runs are deterministic)."""
         self._inner.restore(path)

@@ -50,12 +50,13 @@ def test_all_recipes_are_tested():
     assert set(recipes()) == {
         "Render a model",
         "Train a scene",
+        "Convert a model, and train on",
         "Differentiate an image",
         "Blend features",
         "Inspect the pipeline",
         "Change one import",
     }
-    assert TEXT.count("```python") == 6
+    assert TEXT.count("```python") == 7
 
 
 def test_render_a_model(run, capsys):
@@ -77,6 +78,12 @@ def test_train_a_scene(run, capsys):
         names["trainer"].run()
         for field in ("mean", "log_scale", "rotation", "logit_opacity", "sh"):
             assert np.array_equal(getattr(saved, field), getattr(names["trainer"].gaussians(), field)), field
+
+
+def test_convert_a_model_and_train_on(run):
+    names = run("Convert a model, and train on")
+    assert names["trainer"].done and len(stipple.load_model("model.splat")) == len(names["model"])
+    assert np.array_equal(stipple.load_ply("better.ply").mean, names["trainer"].gaussians().mean)
 
 
 def test_differentiate_an_image(run):

@@ -37,6 +37,34 @@ def test_ply_round_trip(tmp_path):
     assert again.sh_degree == 2 and len(again) == 37
 
 
+def test_models_of_any_format(tmp_path):
+    g = cloud(37, sh_degree=2)
+    stipple.save_model(g, tmp_path / "model.ply", antialiased=True)
+    again = stipple.load_model(tmp_path / "model.ply")
+    for name in ("mean", "log_scale", "rotation", "logit_opacity", "sh"):
+        assert np.array_equal(getattr(g, name), getattr(again, name)), name
+    stipple.save_model(g, str(tmp_path / "model.splat"))  # 32 bytes for each, without view-dependent colours
+    assert (tmp_path / "model.splat").stat().st_size == 37 * 32
+    small = stipple.load_model(tmp_path / "model.splat")
+    assert len(small) == 37 and small.sh_degree == 0
+    assert np.allclose(sorted(small.mean[:, 0]), sorted(g.mean[:, 0]))
+    assert "antialiased (default false)" in stipple.save_model.__doc__
+
+
+def test_saving_names_what_is_wrong(tmp_path):
+    with pytest.raises(stipple.Error, match="model.txt: the name of a model must end in one of .ply"):
+        stipple.save_model(cloud(3), tmp_path / "model.txt")
+    with pytest.raises(TypeError, match="gaussians must be stipple.Gaussians, not str"):
+        stipple.save_model("model", tmp_path / "model.ply")
+    with pytest.raises(TypeError, match="antialias is not an option of save_model"):
+        stipple.save_model(cloud(3), tmp_path / "model.ply", antialias=True)
+    with pytest.raises(ValueError, match="antialiased must be true or false, not '3'"):
+        stipple.save_model(cloud(3), tmp_path / "model.ply", antialiased=3)
+    with pytest.raises(stipple.Error, match="missing.spz"):
+        stipple.load_model(tmp_path / "missing.spz")
+    assert not list(tmp_path.iterdir())
+
+
 def test_errors_name_the_file_or_backend(tmp_path):
     with pytest.raises(stipple.Error, match="nothing.ply"):
         stipple.load_ply(tmp_path / "nothing.ply")

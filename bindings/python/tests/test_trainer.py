@@ -164,3 +164,33 @@ def test_ctrl_c_interrupts_between_two_steps(scene):
     done = trainer.steps_done
     assert 0 < done < 100000
     assert trainer.step().step == done + 1
+
+
+def test_a_run_starts_from_gaussians_or_from_a_file(scene, tmp_path):
+    options = dict(steps=20, backend="cpu", seed=3)
+    model = small_model()
+    of_model = stipple.Trainer(scene, start=model, **options)
+    assert np.array_equal(of_model.gaussians().mean, model.mean) and of_model.dropped_count == 0
+    assert of_model.evaluate().psnr > stipple.Trainer(scene, **options).evaluate().psnr + 3
+    stipple.save_model(model, tmp_path / "model.ply")
+    of_file = stipple.Trainer(scene.path, start=tmp_path / "model.ply", **options)
+    of_model.run()
+    of_file.run(10)
+    of_file.save(tmp_path / "checkpoint")
+    again = stipple.Trainer(scene, start=model, **options)
+    again.restore(tmp_path / "checkpoint")
+    again.run()
+    assert np.array_equal(again.gaussians().sh, of_model.gaussians().sh)
+    with pytest.raises(stipple.Error, match="started from a model, but this run starts from the scene's points"):
+        stipple.Trainer(scene, **options).restore(tmp_path / "checkpoint")
+
+
+def test_a_start_that_cannot_be_trained_is_refused(scene, tmp_path):
+    with pytest.raises(stipple.Error, match="missing.ply"):
+        stipple.Trainer(scene, start=tmp_path / "missing.ply", steps=3, backend="cpu")
+    with pytest.raises(TypeError, match="start must be stipple.Gaussians, not int"):
+        stipple.Trainer(scene, start=3, steps=3, backend="cpu")
+    model = small_model()
+    model.mean = np.full_like(model.mean, np.nan)
+    with pytest.raises(stipple.Error, match=r"no Gaussian whose values are all finite \(see the option start\)"):
+        stipple.Trainer(scene, start=model, steps=3, backend="cpu")
