@@ -25,7 +25,6 @@
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/output_file.h"
-#include "stipple/io/ply/ply.h"
 #include "stipple/options/option_text.h"
 #include "stipple/train/memory_plan.h"
 
@@ -374,7 +373,8 @@ class TrainingRun {
     last_save_ = Clock::now();
     has_saved_ = true;
     saved_steps_ = trainer_.steps_done();
-    save_ply(trainer_.gaussians(), folder_ / "model.ply");
+    save_model(trainer_.gaussians(), folder_ / "model.ply",
+               {.antialiased = options_.train.render.antialiased});
     save_metrics();
   }
 

@@ -69,7 +69,7 @@ check "a folder that is no run: the error names the file" fails_with "scene/opti
 run clean model.ply -o x.ply --scene nowhere
 check "missing scene: the error says how to name it" fails_with "there is no scene at nowhere; name its folder with --scene"
 run clean model.ply -o x.txt
-check "wrong name of the model: the error says what is right" fails_with "x.txt: the name of a model must end in one of .ply"
+check "wrong name of the model: the error says what is right" fails_with "x.txt: the name of a model must end in one of"
 run clean model.ply -o x.ply --report x.jpg
 check "wrong name of the report: the error says what is right" fails_with "x.jpg: the name of the report must end in .png"
 run clean model.ply -o nowhere/x.ply

@@ -62,8 +62,26 @@ cp fit/model.ply renamed
 run eval renamed scene --antialiased
 check "a model is recognised whatever its name" status_is 0
 cp stdout antialiased
+sed 's/^element vertex/comment SplatRenderMode: mip\n&/' fit/model.ply >says.ply
 run eval renamed scene --no-antialiased
 check "--antialiased changes what is scored" [ "$(cmp -s stdout antialiased; echo $?)" = 1 ]
+cp stdout plain
+run info says.ply --json
+check "info says that a model is for antialiased rendering" says '"antialiased": true'
+run eval says.ply scene
+check "a file that says so is scored antialiased" cmp stdout antialiased
+run eval says.ply scene --no-antialiased
+check "--no-antialiased overrides what the file says" cmp stdout plain
+run render says.ply --camera fit/camera.json -o says.png
+run render fit/model.ply --camera fit/camera.json -o plain.png
+run render fit/model.ply --camera fit/camera.json -o antialiased.png --antialiased
+check "a file that says so is rendered antialiased" cmp says.png antialiased.png
+run render says.ply --camera fit/camera.json -o overridden.png --no-antialiased
+check "a flag overrides what the file says for render, too" cmp overridden.png plain.png
+check "antialiasing changes the image" [ "$(cmp -s plain.png antialiased.png; echo $?)" = 1 ]
+run clean says.ply -o cleaned.compressed.ply
+run info cleaned.compressed.ply --json
+check "clean writes what the file said in another format" says '"antialiased": true'
 run eval nowhere
 check "missing run: fails" status_is 1
 check "missing run: the error names it" one_line_with "nowhere: no such folder"

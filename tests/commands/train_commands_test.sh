@@ -91,6 +91,13 @@ sed 's/element vertex .*/element vertex 0/; /end_header/q' start.ply >empty.ply 
 run train scene -o unused --start empty.ply
 check "an empty model to start from: the error says so" fails_with "the model to start from has no Gaussians (see --start)"
 check "a run that cannot start leaves no folder behind" [ ! -e unused ]
+run train scene -o smooth $options --antialiased --stop-at 20
+run train scene -o unsmooth $options --start smooth --stop-at 1
+check "a model for antialiased rendering in a run without it: a warning" tells "smooth/model.ply was trained with antialiasing, and this run is without it; --antialiased changes that"
+run train scene -o still_smooth $options --antialiased --start smooth --stop-at 1
+check "a model for antialiased rendering in a run with it: no warning" [ "$(grep -c "was trained" stderr)" = 0 ]
+run info smooth
+check "the model of an antialiased run says so" says "for antialiased rendering"
 run train scene -o fewer --start start.ply --steps 400 --max-gaussians 100 --stop-at 3
 check "--start with too many Gaussians: the least important are left out" tells "were left out: those with values that are not finite, and the least important beyond --max-gaussians"
 
