@@ -11,8 +11,8 @@
 #include "apps/stipple/commands.h"
 #include "apps/stipple/files/has_extension.h"
 #include "apps/stipple/options/backend_choice.h"
-#include "apps/stipple/run/run_folder.h"
 #include "apps/stipple/run/run_model.h"
+#include "apps/stipple/run/run_scene.h"
 #include "apps/stipple/terminal/interrupt.h"
 #include "apps/stipple/terminal/progress.h"
 #include "apps/stipple/terminal/standard_files.h"
@@ -38,21 +38,6 @@ struct CleanArguments {
   BackendChoice backend;
 };
 
-// With the scene; nothing if the model is to be judged by its shape alone.
-std::optional<RunRecord> record_of(const CleanArguments& a) {
-  std::optional<RunRecord> record;
-  if (fs::is_directory(a.model)) {
-    record = load_run_record(a.model);
-  } else if (!a.scene.empty()) {
-    record.emplace();
-  }
-  if (!a.scene.empty()) record->scene = a.scene;
-  if (record && !fs::exists(record->scene))
-    throw Error(fmt::format("{}: there is no scene at {}; name its folder with --scene", a.model,
-                            record->scene.string()));
-  return record;
-}
-
 // Called before the work, so that a mistake is reported at once.
 void check_outputs(const CleanArguments& a) {
   check_model_name(a.output);
@@ -60,19 +45,6 @@ void check_outputs(const CleanArguments& a) {
     throw Error(fmt::format("{}: the name of the report must end in .png", a.report));
   OutputFile::check(a.output);
   if (!a.report.empty()) OutputFile::check(a.report);
-}
-
-// The views that the model was trained on, as far as that is known.
-std::vector<std::size_t> trained_views(const Scene& scene, const RunRecord& record, bool is_run) {
-  std::vector<std::size_t> views = scene.train_views();
-  if (is_run && !record.held_out_tests) {
-    const std::vector<std::size_t> tests = scene.test_views();
-    views.insert(views.end(), tests.begin(), tests.end());
-    std::sort(views.begin(), views.end());
-  }
-  if (views.empty())
-    throw Error(fmt::format("{}: the scene has no training views to judge by", scene.path.string()));
-  return views;
 }
 
 void stop_if_interrupted() {
@@ -146,7 +118,7 @@ void save_report(const CleanArguments& a, const Scene& scene, const RunModel& mo
 }
 
 void run_clean(const CleanArguments& a) {
-  const std::optional<RunRecord> record = record_of(a);
+  const std::optional<RunRecord> record = record_of_model(a.model, a.scene);
   check_outputs(a);
   catch_interrupts();
   RunModel model = load_run_model(a.model);

@@ -14,6 +14,7 @@ void add_compare(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_info(CLI::App& app);
 void add_clean(CLI::App& app);
+void add_compress(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_synth(CLI::App& app);

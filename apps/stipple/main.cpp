@@ -88,6 +88,7 @@ int run(int argc, char** argv) {
   add_compare(app);
   add_info(app);
   add_clean(app);
+  add_compress(app);
   add_convert(app);
   add_fit(app);
   add_synth(app);

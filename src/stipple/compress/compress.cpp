@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stipple/compress/compress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <vector>
+
+#include "stipple/core/error.h"
+#include "stipple/edit/select.h"
+#include "stipple/edit/sh_degree.h"
+
+namespace stipple {
+
+namespace {
+
+constexpr double kFull = 0.98;            // a file of this share of the allowed bytes needs no further trial
+constexpr int kMaxSizeTrials = 8;         // storing a large model takes seconds
+constexpr std::size_t kCountSteps = 128;  // the count for a wanted quality is found to 1/128 of all Gaussians
+constexpr double kClose_dB = 1;           // drafts that are this close to the best one are tuned, too
+constexpr int kMaxTunings = 3;  // for a wanted quality: each makes the model smaller, by less and less
+
+// A version of the model: its most important Gaussians, with harmonics up to some degree.
+struct Draft {
+  int degree = 0;
+  std::size_t count = 0;
+  Gaussians model;
+  CompressTools::Stored stored;
+  double quality = 0;  // of the stored model
+};
+
+class Compression {
+ public:
+  Compression(const Gaussians& full, std::span<const std::uint32_t> by_effect, const CompressTools& tools)
+      : full_(full), by_effect_(by_effect), tools_(tools) {
+    // What a single Gaussian tells of the format: some have no harmonics, and no file is smaller.
+    const CompressTools::Stored one = tools_.store(select(full_, rows(1)));
+    highest_degree_ = one.model.sh_degree;
+    least_bytes_ = highest_degree_ == 0 ? one.bytes : tools_.store(make(0, 1).model).bytes;
+  }
+
+  Compressed for_bytes(std::uint64_t max_bytes) {
+    if (least_bytes_ > max_bytes)
+      throw Error(fmt::format(
+          "the goal of {} bytes is too small: a file of this format with a single Gaussian has {}", max_bytes,
+          least_bytes_));
+    std::vector<Draft> drafts;
+    for (int degree = highest_degree_; degree >= 0; --degree) {
+      if (std::optional<Draft> draft = largest_within(degree, max_bytes)) drafts.push_back(*std::move(draft));
+      // With a lower degree, the file would be smaller and the model worse.
+      if (!drafts.empty() && drafts.back().count == full_.size()) break;
+    }
+    rate(drafts);
+    const double untuned = drafts.front().quality;
+    if (!tools_.tune) return finish(std::move(drafts.front()), untuned);
+    std::optional<Draft> best;
+    for (Draft& draft : drafts) {
+      if (draft.quality < untuned - kClose_dB) break;
+      tune(draft);
+      fit(draft, max_bytes);
+      if (!best || draft.quality > best->quality) best = std::move(draft);
+    }
+    return finish(*std::move(best), untuned);
+  }
+
+  Compressed for_quality(double least) {
+    std::optional<Draft> best;
+    double highest = 0;
+    for (int degree = highest_degree_; degree >= 0; --degree) {
+      Draft draft = smallest_with(degree, least);
+      highest = std::max(highest, draft.quality);
+      if (draft.quality >= least && (!best || draft.stored.bytes < best->stored.bytes))
+        best = std::move(draft);
+    }
+    if (!best)
+      throw Error(
+          fmt::format("the goal of {:.2f} dB cannot be reached: the whole model has {:.2f} dB in this format",
+                      least, highest));
+    const double untuned = best->quality;
+    if (tools_.tune) tune_and_shrink(*best, least);
+    return finish(*std::move(best), untuned);
+  }
+
+ private:
+  void note(const std::string& text) const {
+    if (tools_.note) tools_.note(text);
+  }
+
+  // The rows of the most important Gaussians, in the order of the full model: neighbours in a file should be
+  // neighbours in space.
+  std::vector<std::uint32_t> rows(std::size_t count) const {
+    std::vector<std::uint32_t> kept(by_effect_.begin(),
+                                    by_effect_.begin() + static_cast<std::ptrdiff_t>(count));
+    std::sort(kept.begin(), kept.end());
+    return kept;
+  }
+
+  Draft make(int degree, std::size_t count) const {
+    Draft draft{degree, count, select(full_, rows(count)), {}, 0};
+    set_sh_degree(draft.model, degree);
+    return draft;
+  }
+
+  void store(Draft& draft) const {
+    draft.stored = tools_.store(draft.model);
+    note(fmt::format("{} Gaussians of degree {}: {} bytes", draft.count, draft.degree, draft.stored.bytes));
+  }
+
+  // The draft of this degree with the most Gaussians whose file is small enough.
+  std::optional<Draft> largest_within(int degree, std::uint64_t max_bytes) const {
+    std::optional<Draft> best;
+    std::size_t fits = 0, too_many = full_.size() + 1;
+    std::size_t count = full_.size();
+    for (int trial = 0; trial < kMaxSizeTrials || !best; ++trial) {
+      Draft draft = make(degree, count);
+      store(draft);
+      const double share = static_cast<double>(draft.stored.bytes) / static_cast<double>(max_bytes);
+      (share <= 1 ? fits : too_many) = count;
+      if (share <= 1) best = std::move(draft);
+      if (too_many - fits <= 1 || (share <= 1 && share >= kFull)) break;
+      // The size is nearly proportional to the count, but for what a file holds besides.
+      const auto guess = static_cast<std::size_t>(static_cast<double>(count) / share * (1 + kFull) / 2);
+      count = std::clamp(guess, fits + 1, too_many - 1);
+    }
+    return best;
+  }
+
+  // Sorts the drafts by quality, the best first.
+  void rate(std::vector<Draft>& drafts) const {
+    for (Draft& draft : drafts) draft.quality = rated(draft);
+    std::stable_sort(drafts.begin(), drafts.end(),
+                     [](const Draft& a, const Draft& b) { return a.quality > b.quality; });
+  }
+
+  double rated(const Draft& draft) const {
+    const double quality = tools_.quality(draft.stored.model);
+    note(fmt::format("{} Gaussians of degree {}: {:.2f} dB", draft.count, draft.degree, quality));
+    return quality;
+  }
+
+  // The smallest draft of this degree with this quality, or the largest one if none has it.
+  Draft smallest_with(int degree, double least) const {
+    Draft draft = make(degree, count_with(degree, least));
+    for (;;) {  // what the format costs is made up for by more Gaussians
+      store(draft);
+      draft.quality = rated(draft);
+      if (draft.quality >= least || draft.count == full_.size()) return draft;
+      draft = make(degree, std::min(full_.size(), draft.count + draft.count / 8 + 1));
+    }
+  }
+
+  // Without the format's quantisation, which would take too long to apply in every step.
+  std::size_t count_with(int degree, double least) const {
+    const std::size_t step = std::max<std::size_t>(1, full_.size() / kCountSteps);
+    std::size_t bad = 0, good = full_.size();
+    while (good - bad > step) {
+      const std::size_t middle = (bad + good) / 2;
+      (tools_.quality(make(degree, middle).model) >= least ? good : bad) = middle;
+    }
+    return good;
+  }
+
+  void tune(Draft& draft) const {
+    note(fmt::format("tuning {} Gaussians of degree {} on the photos", draft.count, draft.degree));
+    Draft tuned = draft;
+    tuned.model = tools_.tune(draft.model);
+    assert(tuned.model.size() == draft.count);
+    store(tuned);
+    tuned.quality = rated(tuned);
+    // Tuning fits the photos that are trained on. If these pictures are no better for it, it is not used.
+    if (tuned.quality > draft.quality) draft = std::move(tuned);
+  }
+
+  // Tuned values may be a little harder to compress. Then the least important Gaussians go.
+  void fit(Draft& draft, std::uint64_t max_bytes) const {
+    if (draft.stored.bytes <= max_bytes) return;
+    while (draft.stored.bytes > max_bytes) {
+      const double share = static_cast<double>(max_bytes) / static_cast<double>(draft.stored.bytes);
+      drop(draft,
+           std::min(draft.count - 1, static_cast<std::size_t>(static_cast<double>(draft.count) * share)));
+      store(draft);
+    }
+    draft.quality = rated(draft);
+  }
+
+  // Reduces a draft, tuned or not, to its most important Gaussians.
+  void drop(Draft& draft, std::size_t count) const {
+    const std::vector<std::uint32_t> all = rows(draft.count), kept = rows(count);
+    std::vector<std::uint32_t> positions;
+    for (std::size_t i = 0, k = 0; i < all.size() && k < kept.size(); ++i)
+      if (all[i] == kept[k]) {
+        positions.push_back(static_cast<std::uint32_t>(i));
+        ++k;
+      }
+    keep_rows(positions, draft.model);
+    draft.count = count;
+  }
+
+  // Tuning raises the quality, so that more Gaussians can go; and so on.
+  void tune_and_shrink(Draft& best, double least) const {
+    Draft draft = best;
+    for (int i = 0; i < kMaxTunings; ++i) {
+      const double before = draft.quality;
+      tune(draft);
+      const double gain = draft.quality - before;
+      if (draft.quality < least) return;
+      if (draft.stored.bytes < best.stored.bytes || draft.quality > best.quality) best = draft;
+      const std::size_t count = count_with(draft.degree, least - gain);
+      if (count >= draft.count) return;
+      draft = make(draft.degree, count);
+      store(draft);
+      draft.quality = rated(draft);
+    }
+  }
+
+  static Compressed finish(Draft draft, double untuned) {
+    return {std::move(draft.model), draft.stored.bytes, draft.quality, untuned};
+  }
+
+  const Gaussians& full_;
+  std::span<const std::uint32_t> by_effect_;
+  const CompressTools& tools_;
+  int highest_degree_ = 0;  // that the model has and the format can hold
+  std::uint64_t least_bytes_ = 0;
+};
+
+}  // namespace
+
+Compressed compress(const Gaussians& gaussians, std::span<const std::uint32_t> by_effect,
+                    const CompressGoal& goal, const CompressTools& tools) {
+  assert(goal.max_bytes.has_value() != goal.min_quality.has_value());
+  assert(by_effect.size() == gaussians.size());
+  if (gaussians.size() == 0) throw Error("the model is empty: there is nothing to compress");
+  Compression compression(gaussians, by_effect, tools);
+  return goal.max_bytes ? compression.for_bytes(*goal.max_bytes) : compression.for_quality(*goal.min_quality);
+}
+
+}  // namespace stipple
