@@ -147,11 +147,14 @@ TEST(Start, RefusesModelsThatNoPhotoShows) {
   };
   EXPECT_EQ(error_with({}), "the model to start from has no Gaussians");
   Gaussians model = trained().model;
-  for (Vec3f& mean : model.mean) mean = mean + Vec3f(0, 0, -1e5f);
-  EXPECT_EQ(
-      error_with(model),
-      "no photo shows any Gaussian of the model to start from; it must be in the frame of the scene, as "
-      "a model is that was trained from it");
+  for (const Vec3f away : {Vec3f(0, 0, -1e5f), Vec3f(0, 1e5f, 0), Vec3f(0, 0, 1e5f)}) {
+    model.mean = trained().model.mean;
+    for (Vec3f& mean : model.mean) mean = mean + away;
+    EXPECT_EQ(
+        error_with(model),
+        "no photo shows any Gaussian of the model to start from; it must be in the frame of the scene, as a "
+        "model is that was trained from it");
+  }
   for (Vec3f& mean : model.mean) mean.x = kNan;
   EXPECT_EQ(error_with(model), "the model to start from has no Gaussian whose values are all finite");
 }

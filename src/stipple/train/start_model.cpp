@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "stipple/camera/pose.h"
@@ -22,10 +23,11 @@ namespace {
 // starts there could never become fainter.
 constexpr float kMostLogit = 9.21f;
 constexpr std::size_t kMostViews = 64;  // in which a model is looked for
+constexpr float kLeastPixels = 0.05f;   // a standard deviation; a model of smaller dots is far away
 
-bool scale_overflows(Vec3f log_scale) {
-  return !std::isfinite(std::exp(std::max({log_scale.x, log_scale.y, log_scale.z})));
-}
+float largest(Vec3f v) { return std::max({v.x, v.y, v.z}); }
+
+bool scale_overflows(Vec3f log_scale) { return !std::isfinite(std::exp(largest(log_scale))); }
 
 std::vector<std::uint32_t> trainable_rows(const Gaussians& model) {
   const std::vector<char> is_finite = finite_flags(model);
@@ -36,13 +38,19 @@ std::vector<std::uint32_t> trainable_rows(const Gaussians& model) {
   return rows;
 }
 
+bool is_shown(Vec3f mean, float scale, const Camera& camera) {
+  const std::optional<Vec3f> seen = project_point(camera, mean);
+  return seen && scale * camera.focal_px.x >= kLeastPixels * seen->z;
+}
+
 bool is_in_a_picture(const Gaussians& model, const Scene& scene, std::span<const std::size_t> views) {
   const std::vector<std::size_t> looked_at = spread(views, kMostViews);
-  return std::any_of(model.mean.begin(), model.mean.end(), [&](Vec3f mean) {
-    return std::any_of(looked_at.begin(), looked_at.end(), [&](std::size_t view) {
-      return project_point(scene.views[view].camera, mean).has_value();
-    });
-  });
+  for (std::size_t i = 0; i < model.size(); ++i) {
+    const float scale = std::exp(largest(model.log_scale[i]));
+    for (const std::size_t view : looked_at)
+      if (is_shown(model.mean[i], scale, scene.views[view].camera)) return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace stipple {
 // The part of a model that a run with these options and views can start from: without Gaussians that cannot
 // be trained (a value is not finite, or a scale overflows), and with the most important ones up to
 // options.max_gaussians and harmonics up to options.sh_degree. Throws Error if no Gaussian remains, or if
-// none is in the picture of a view: then the model is not in the frame of the scene.
+// no view shows one larger than a fraction of a pixel: then the model is not in the frame of the scene.
 Gaussians start_gaussians(Gaussians model, const Scene& scene, std::span<const std::size_t> views,
                           const TrainOptions& options);
 
