@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <utility>
 
 #include "stipple/core/error.h"
+#include "stipple/edit/flip_axes.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/ply/ply.h"
 #include "stipple/io/ply/ply_header.h"
 #include "stipple/model/formats/compressed_ply.h"
 #include "stipple/model/formats/ply_comments.h"
 #include "stipple/model/formats/splat.h"
+#include "stipple/model/formats/spz.h"
 #include "stipple/model/model_format.h"
 
 namespace stipple {
@@ -39,6 +42,7 @@ void save_plain_ply(const Gaussians& gaussians, const std::filesystem::path& pat
 constexpr std::string_view kCompressedPlyEndings[] = {".compressed.ply"};
 constexpr std::string_view kPlyEndings[] = {".ply"};
 constexpr std::string_view kSplatEndings[] = {".splat"};
+constexpr std::string_view kSpzEndings[] = {".spz"};
 
 // A file has the first of these formats that recognises its content, and its name has the first one whose
 // ending fits.
@@ -46,6 +50,7 @@ constexpr ModelFormat kFormats[] = {
     {"compressed .ply", kCompressedPlyEndings, is_compressed_ply, load_compressed_ply, save_compressed_ply},
     {"3DGS .ply", kPlyEndings, is_ply, load_plain_ply, save_plain_ply},
     {".splat", kSplatEndings, nullptr, load_splat, save_splat},
+    {"SPZ", kSpzEndings, is_spz, load_spz, save_spz},
 };
 
 bool has_ending(const std::filesystem::path& path, const ModelFormat& format) {
@@ -84,14 +89,19 @@ const ModelFormat& format_to_write(const std::filesystem::path& path) {
 
 }  // namespace
 
-Gaussians load_model(const std::filesystem::path& path, ModelFacts* facts) {
+Gaussians load_model(const std::filesystem::path& path, ModelFacts* facts, const LoadModelOptions& options) {
   const ModelFormat* format = format_of_content(path);
   if (format == nullptr) format = format_of_name(path);
   if (format == nullptr)
     throw Error(
         fmt::format("{}: this is not a model in a known format ({})", path.string(), model_endings(false)));
-  ModelFacts ignored;
-  return format->load(path, facts == nullptr ? ignored : *facts);
+  ModelFacts found;
+  Gaussians gaussians = format->load(path, found);
+  // Readers assume rub and have flipped the model: flipping it back restores what the file has.
+  if (found.frame_is_assumed && options.spz_frame == SpzFrame::kRdf)
+    flip_axes(AxisFlip(false, true, true), gaussians);
+  if (facts != nullptr) *facts = std::move(found);
+  return gaussians;
 }
 
 void save_model(const Gaussians& gaussians, const std::filesystem::path& path,

@@ -12,18 +12,31 @@ namespace stipple {
 
 // What a file says about a model besides its Gaussians.
 struct ModelFacts {
-  std::string format;  // for people: "3DGS .ply"
+  std::string format;    // for people: "3DGS .ply"
+  std::string left_out;  // what the file has and Gaussians do not, for people; empty if nothing
   std::optional<bool>
       antialiased;  // whether the model was trained for antialiased rendering, if the file says so
+  bool frame_is_assumed = false;  // the format has files in several frames, and this one does not say its own
+};
+
+// The frames of .spz files, by the directions of x, y and z: rub (right, up, back) is that of the format;
+// others write the frame of a .ply, rdf (right, down, front), and often do not say so.
+enum class SpzFrame { kRub, kRdf };
+
+struct LoadModelOptions {
+  SpzFrame spz_frame = SpzFrame::kRub;  // of .spz files that do not say it
 };
 
 // Reads a model. The format follows from the content, and only if that does not decide, from the name. Values
 // are returned in the conventions of Gaussians, whatever frame or scale the format has. A malformed file is
 // an Error that names the file and the problem; memory is never allocated for more than a file can contain.
-Gaussians load_model(const std::filesystem::path& path, ModelFacts* facts = nullptr);
+Gaussians load_model(const std::filesystem::path& path, ModelFacts* facts = nullptr,
+                     const LoadModelOptions& options = {});
 
 struct SaveModelOptions {
   bool antialiased = false;  // noted in the file, if the format has a place for it
+  int spz_version = 3;       // 2, 3 or 4; version 4 is smaller, but few programs read it
+  SpzFrame spz_frame = SpzFrame::kRub;
 };
 
 // Writes a model in the format that the name tells, such as "garden.ply". Throws Error if there is no such
