@@ -2,6 +2,7 @@
 // stipple convert: models from one format to another, joined and edited on the way.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -141,7 +142,11 @@ void print_json(const ConvertArguments& a, const Conversion& conversion) {
   for (const FileFacts& file : conversion.inputs) out["inputs"].push_back(to_json(file));
   out["output"] = to_json(conversion.output);
   out["removed"] = nlohmann::ordered_json::object();
-  for (const RemovedGaussians& removed : conversion.removed) out["removed"][removed.reason] = removed.count;
+  for (const RemovedGaussians& removed : conversion.removed) {
+    std::string reason = removed.reason;
+    std::replace(reason.begin(), reason.end(), ' ', '_');
+    out["removed"][reason] = removed.count;
+  }
   if (conversion.cost) {
     out["psnr"]["scene"] = a.psnr;
     out["psnr"]["mean"] = to_json(conversion.cost->mean);

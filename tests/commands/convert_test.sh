@@ -48,7 +48,7 @@ run convert model.splat back.ply --psnr scene --backend cpu --json
 check "a model converted back is what its format had kept of it" json_is "j['psnr']['mean']['between'], j['output']['sh_degree']" "(None, 0)"
 
 run convert four.ply out.ply --crop -1,-1,-1,1,2,3 --json
-check "--crop keeps what is in the box or on its border" json_is "j['output']['gaussians'], j['removed']" "(3, {'outside the box': 1})"
+check "--crop keeps what is in the box or on its border" json_is "j['output']['gaussians'], j['removed']" "(3, {'outside_the_box': 1})"
 run convert four.ply out.ply --crop -1,-1,-1,1,1,1
 check "--crop says what it removed" says "removed 2 Gaussians that are outside the box"
 run convert four.ply out.ply --crop -0.1,-5,-5,0.1,5,5,0.7071068,0,0,0.7071068 --json
