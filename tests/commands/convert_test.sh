@@ -47,6 +47,18 @@ check "the ending tells the format, and the output is described as it is in the 
 run convert model.splat back.ply --psnr scene --backend cpu --json
 check "a model converted back is what its format had kept of it" json_is "j['psnr']['mean']['between'], j['output']['sh_degree']" "(None, 0)"
 
+run convert four.ply plain.ply
+run convert four.ply antialiased.ply --antialiased
+check "--antialiased is noted in the file" [ "$(cmp plain.ply antialiased.ply >/dev/null 2>&1; echo $?)" = 1 ]
+run convert antialiased.ply copy.ply
+check "... and kept by a conversion" cmp antialiased.ply copy.ply
+run convert antialiased.ply copy.ply --no-antialiased
+check "... unless told otherwise" cmp plain.ply copy.ply
+run convert antialiased.ply plain.ply copy.ply
+check "joining models that differ in this: a warning" tells "antialiased.ply and plain.ply differ in whether they were trained for antialiased rendering"
+run convert antialiased.ply plain.ply copy.ply --antialiased
+check "... which the flag answers" [ ! -s stderr ]
+
 run convert four.ply out.ply --crop -1,-1,-1,1,2,3 --json
 check "--crop keeps what is in the box or on its border" json_is "j['output']['gaussians'], j['removed']" "(3, {'outside_the_box': 1})"
 run convert four.ply out.ply --crop -1,-1,-1,1,1,1

@@ -125,7 +125,8 @@ std::vector<RemovedGaussians> edit(const EditFlags& f, const SimilarityTransform
   if (f.prune_opacity > 0)
     keep(rows_with_opacity(static_cast<float>(f.prune_opacity), g), "too transparent", g, removed);
   if (f.max_gaussians > 0)
-    keep(most_visible(static_cast<std::size_t>(f.max_gaussians), scene, g), "among the least visible", g, removed);
+    keep(most_visible(static_cast<std::size_t>(f.max_gaussians), scene, g), "among the least visible", g,
+         removed);
   if (f.sh_degree < g.sh_degree) set_sh_degree(g, f.sh_degree);
   transform(new_from_old, g);
   if (f.morton) keep_rows(curve_order(g.mean), g);
