@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the wheel: CMake builds the module, which contains the library. All other settings are in pyproject.toml."""
 import os
+import platform
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Optional
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from wheel.bdist_wheel import bdist_wheel
 
 ROOT = Path(__file__).resolve().parent
 
@@ -18,6 +22,16 @@ def version() -> str:
     if not found:
         sys.exit("setup.py: CMakeLists.txt does not set the version")
     return found.group(1)
+
+
+def portable_platform() -> Optional[str]:
+    """The platform of a wheel that brings its shared libraries along: any Linux whose glibc is as new as this one's. None
+    where that cannot be made; such a wheel needs the libraries of the system on which it was built."""
+    name, libc = platform.libc_ver()
+    if sys.platform != "linux" or name != "glibc" or not shutil.which("patchelf"):
+        return None
+    major, minor = libc.split(".")[:2]
+    return f"manylinux_{major}_{minor}_{platform.machine()}"
 
 
 class CMakeBuild(build_ext):
@@ -33,6 +47,17 @@ class CMakeBuild(build_ext):
         target.parent.mkdir(parents=True, exist_ok=True)
         (built,) = (folder / "python" / "stipple").glob("_stipple*.so")
         self.copy_file(str(built), str(target))
+        if portable_platform() and not self.inplace:
+            self.bundle_libraries(target)
+
+    def bundle_libraries(self, module: Path) -> None:
+        """Puts the libraries into a folder beside the package, where the module then looks for them."""
+        folder = module.parent.parent / "stipple.libs"
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.check_call(["strip", "--strip-unneeded", str(module)])
+        options = {"FILE": module, "FOLDER": folder, "RPATH": "$ORIGIN/../stipple.libs", "PATCHELF": shutil.which("patchelf")}
+        script = ROOT / "cmake" / "package" / "bundle_libraries.cmake"
+        subprocess.check_call(["cmake", *(f"-D{key}={value}" for key, value in options.items()), "-P", str(script)])
 
     def build_with_cmake(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -56,4 +81,16 @@ class CMakeBuild(build_ext):
         subprocess.check_call(["cmake", "--build", str(folder), "--target", "stipple_python"])
 
 
-setup(version=version(), ext_modules=[Extension("stipple._stipple", [])], cmdclass={"build_ext": CMakeBuild})
+class PlatformWheel(bdist_wheel):
+    """Names the platforms on which the wheel works, unless --plat-name does."""
+
+    def finalize_options(self) -> None:
+        self.plat_name = self.plat_name or portable_platform()
+        super().finalize_options()
+
+
+setup(
+    version=version(),
+    ext_modules=[Extension("stipple._stipple", [])],
+    cmdclass={"build_ext": CMakeBuild, "bdist_wheel": PlatformWheel},
+)
