@@ -14,6 +14,7 @@
 #include "stipple/io/ply/ply.h"
 #include "stipple/io/ply/ply_header.h"
 #include "stipple/model/formats/compressed_ply.h"
+#include "stipple/model/formats/ksplat.h"
 #include "stipple/model/formats/ply_comments.h"
 #include "stipple/model/formats/splat.h"
 #include "stipple/model/formats/spz.h"
@@ -40,6 +41,7 @@ void save_plain_ply(const Gaussians& gaussians, const std::filesystem::path& pat
 }
 
 constexpr std::string_view kCompressedPlyEndings[] = {".compressed.ply"};
+constexpr std::string_view kKsplatEndings[] = {".ksplat"};
 constexpr std::string_view kPlyEndings[] = {".ply"};
 constexpr std::string_view kSplatEndings[] = {".splat"};
 constexpr std::string_view kSpzEndings[] = {".spz"};
@@ -50,6 +52,7 @@ constexpr ModelFormat kFormats[] = {
     {"compressed .ply", kCompressedPlyEndings, is_compressed_ply, load_compressed_ply, save_compressed_ply},
     {"3DGS .ply", kPlyEndings, is_ply, load_plain_ply, save_plain_ply},
     {".splat", kSplatEndings, nullptr, load_splat, save_splat},
+    {".ksplat", kKsplatEndings, nullptr, load_ksplat, nullptr},
     {"SPZ", kSpzEndings, is_spz, load_spz, save_spz},
 };
 
