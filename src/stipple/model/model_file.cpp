@@ -19,6 +19,7 @@
 #include "stipple/model/formats/splat.h"
 #include "stipple/model/formats/spz.h"
 #include "stipple/model/model_format.h"
+#include "stipple/model/sog/sog.h"
 
 namespace stipple {
 
@@ -45,6 +46,7 @@ constexpr std::string_view kKsplatEndings[] = {".ksplat"};
 constexpr std::string_view kPlyEndings[] = {".ply"};
 constexpr std::string_view kSplatEndings[] = {".splat"};
 constexpr std::string_view kSpzEndings[] = {".spz"};
+constexpr std::string_view kSogEndings[] = {".sog", "meta.json"};
 
 // A file has the first of these formats that recognises its content, and its name has the first one whose
 // ending fits.
@@ -54,6 +56,7 @@ constexpr ModelFormat kFormats[] = {
     {".splat", kSplatEndings, nullptr, load_splat, save_splat},
     {".ksplat", kKsplatEndings, nullptr, load_ksplat, nullptr},
     {"SPZ", kSpzEndings, is_spz, load_spz, save_spz},
+    {"SOG", kSogEndings, is_sog, load_sog, save_sog},
 };
 
 bool has_ending(const std::filesystem::path& path, const ModelFormat& format) {
@@ -79,6 +82,15 @@ const ModelFormat* format_of_content(const std::filesystem::path& path) {
   return found == std::end(kFormats) ? nullptr : found;
 }
 
+// The file that describes the model in a folder.
+std::filesystem::path file_of_folder(const std::filesystem::path& folder) {
+  for (const char* name : {"meta.json"})
+    if (std::filesystem::is_regular_file(folder / name)) return folder / name;
+  throw Error(
+      fmt::format("{}: a folder with a model has a meta.json, but this one has none; give the name of a file",
+                  folder.string()));
+}
+
 const ModelFormat& format_to_write(const std::filesystem::path& path) {
   const ModelFormat* format = format_of_name(path);
   if (format == nullptr)
@@ -92,7 +104,8 @@ const ModelFormat& format_to_write(const std::filesystem::path& path) {
 
 }  // namespace
 
-Gaussians load_model(const std::filesystem::path& path, ModelFacts* facts, const LoadModelOptions& options) {
+Gaussians load_model(const std::filesystem::path& given, ModelFacts* facts, const LoadModelOptions& options) {
+  const std::filesystem::path path = std::filesystem::is_directory(given) ? file_of_folder(given) : given;
   const ModelFormat* format = format_of_content(path);
   if (format == nullptr) format = format_of_name(path);
   if (format == nullptr)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Models as SOG ("spatially ordered Gaussians" of PlayCanvas): lossless WebP images of quantised values, and
+// a meta.json, in a zip archive named .sog or in a folder.
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+#include "stipple/core/gaussians.h"
+#include "stipple/model/model_file.h"
+
+namespace stipple {
+
+bool is_sog(std::span<const std::byte> head);  // an archive or a meta.json
+
+// `path` is an archive, or the meta.json of a folder. Reads versions 1 and 2.
+Gaussians load_sog(const std::filesystem::path& path, ModelFacts& facts);
+
+// Writes version 2: an archive, or the files of a folder if the name is that of its meta.json. In a folder,
+// meta.json is written last. Every value must be finite, except for opacities: a model with others is an
+// Error.
+void save_sog(const Gaussians& gaussians, const std::filesystem::path& path, const SaveModelOptions& options);
+
+}  // namespace stipple
