@@ -2,7 +2,6 @@
 // stipple convert: models from one format to another, joined and edited on the way.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -10,14 +9,12 @@
 #include "apps/stipple/commands.h"
 #include "apps/stipple/convert/cost.h"
 #include "apps/stipple/convert/edits.h"
+#include "apps/stipple/convert/format_flags.h"
+#include "apps/stipple/convert/report.h"
 #include "apps/stipple/options/backend_choice.h"
-#include "apps/stipple/options/option_flags.h"
 #include "apps/stipple/run/run_folder.h"
 #include "apps/stipple/run/run_model.h"
 #include "apps/stipple/terminal/message.h"
-#include "apps/stipple/terminal/standard_files.h"
-#include "apps/stipple/terminal/table.h"
-#include "apps/stipple/terminal/write_json.h"
 #include "stipple/core/error.h"
 #include "stipple/edit/join.h"
 #include "stipple/edit/transform.h"
@@ -32,29 +29,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kAntialiased = "antialiased";
-
 struct ConvertArguments {
   std::vector<std::string> inputs;
   std::string output, scene, psnr;
   EditFlags edits;
-  OptionTexts given;  // antialiased
+  FormatFlags formats;
   BackendChoice backend;
   bool json = false;
-};
-
-struct FileFacts {
-  std::string path, format;
-  std::uintmax_t bytes = 0;
-  std::size_t count = 0;
-  int sh_degree = 0;
-};
-
-struct Conversion {
-  std::vector<FileFacts> inputs;
-  FileFacts output;
-  std::vector<RemovedGaussians> removed;
-  std::optional<ConversionCost> cost;
 };
 
 // Called before the work, so that a mistake is reported at once.
@@ -70,29 +51,37 @@ void check_files(const ConvertArguments& a) {
   OutputFile::check(a.output);
 }
 
-FileFacts facts_of(const fs::path& file, const Gaussians& gaussians, const ModelFacts& facts) {
-  return {file.string(), facts.format, fs::file_size(file), gaussians.size(), gaussians.sh_degree};
+FileFacts facts_of(const fs::path& file, const Gaussians& gaussians, ModelFacts facts) {
+  return {file.string(), std::move(facts), fs::file_size(file), gaussians.size(), gaussians.sh_degree};
 }
 
 // The models in one, which is rendered as the first of them.
 RunModel load_inputs(const ConvertArguments& a, std::vector<FileFacts>& files) {
   RunModel whole;
   for (const std::string& input : a.inputs) {
-    RunModel part = load_run_model(input);
+    RunModel part = load_run_model(input, load_options(a.formats));
+    if (!a.formats.from_spz_frame.empty()) part.facts.frame_is_assumed = false;
+    part.facts.antialiased = part.render.antialiased;  // which a run knows better than its file
     files.push_back(facts_of(model_file(input), part.gaussians, part.facts));
-    if (files.size() == 1) {
+    if (files.size() == 1)
       whole = std::move(part);
-      continue;
-    }
-    if (part.render.antialiased != whole.render.antialiased && !a.given.contains(kAntialiased))
+    else
+      append(std::move(part.gaussians), whole.gaussians);
+  }
+  return whole;
+}
+
+void warn(const ConvertArguments& a, const std::vector<FileFacts>& inputs) {
+  for (const FileFacts& input : inputs) {
+    const ModelFacts& facts = input.facts;
+    if (!facts.left_out.empty())
+      print_warning(fmt::format("{}: {} are left out", input.path, facts.left_out));
+    if (facts.antialiased != inputs.front().facts.antialiased && !a.formats.gives_antialiased())
       print_warning(
           fmt::format("{} and {} differ in whether they were trained for antialiased rendering; give "
                       "--antialiased or --no-antialiased",
-                      a.inputs.front(), input));
-    append(std::move(part.gaussians), whole.gaussians);
+                      inputs.front().path, input.path));
   }
-  apply_flag(a.given, kAntialiased, whole.render.antialiased);
-  return whole;
 }
 
 std::optional<Scene> load_cameras(const ConvertArguments& a, const std::string& folder) {
@@ -105,73 +94,24 @@ std::optional<Scene> load_cameras(const ConvertArguments& a, const std::string& 
 }
 
 // What is in the file, since not every format can hold all of a model.
-FileFacts read_back(const fs::path& file, Gaussians& gaussians) {
+FileFacts read_back(const ConvertArguments& a, Gaussians& gaussians) {
   ModelFacts facts;
-  gaussians = load_model(file, &facts);
-  return facts_of(file, gaussians, facts);
+  LoadModelOptions options;
+  options.spz_frame = save_options(a.formats, false).spz_frame;
+  gaussians = load_model(a.output, &facts, options);
+  return facts_of(a.output, gaussians, facts);
 }
 
 ConversionCost measure(const ConvertArguments& a, const Scene& scene, const SimilarityTransform& new_from_old,
                        Backend& backend, Gaussians converted) {
   std::vector<FileFacts> ignored;
   RunModel original = load_inputs(a, ignored);
+  original.render.antialiased = save_options(a.formats, original.render.antialiased).antialiased;
   transform(inverse(new_from_old), converted);  // to where the cameras are
   // A file does not say over what it was rendered in training; objects are scored over white.
   if (!fs::exists(fs::path(a.inputs.front()) / "options.json"))
     original.render.background = resolve(GivenOptions{}, scene).train.render.background;
   return conversion_cost(backend, original.gaussians, converted, scene, original.render);
-}
-
-nlohmann::ordered_json to_json(const FileFacts& file) {
-  return {{"path", file.path},
-          {"format", file.format},
-          {"bytes", file.bytes},
-          {"gaussians", file.count},
-          {"sh_degree", file.sh_degree}};
-}
-
-nlohmann::ordered_json to_json(const ViewCost& cost) {  // infinite values become null
-  return {{"view", cost.view},
-          {"between", cost.between},
-          {"original", cost.original},
-          {"converted", cost.converted}};
-}
-
-void print_json(const ConvertArguments& a, const Conversion& conversion) {
-  nlohmann::ordered_json out;
-  for (const FileFacts& file : conversion.inputs) out["inputs"].push_back(to_json(file));
-  out["output"] = to_json(conversion.output);
-  out["removed"] = nlohmann::ordered_json::object();
-  for (const RemovedGaussians& removed : conversion.removed) {
-    std::string reason = removed.reason;
-    std::replace(reason.begin(), reason.end(), ' ', '_');
-    out["removed"][reason] = removed.count;
-  }
-  if (conversion.cost) {
-    out["psnr"]["scene"] = a.psnr;
-    out["psnr"]["mean"] = to_json(conversion.cost->mean);
-    out["psnr"]["mean"].erase("view");
-    for (const ViewCost& view : conversion.cost->views) out["psnr"]["views"].push_back(to_json(view));
-  }
-  write_json(out);
-}
-
-void print_text(const Conversion& conversion) {
-  std::vector<std::vector<std::string>> rows = {{"file", "format", "bytes", "Gaussians", "SH degree"}};
-  const auto add = [&](const FileFacts& file) {
-    rows.push_back({file.path, file.format, fmt::format("{}", file.bytes), fmt::format("{}", file.count),
-                    fmt::format("{}", file.sh_degree)});
-    return file.bytes;
-  };
-  std::uintmax_t before = 0;
-  for (const FileFacts& file : conversion.inputs) before += add(file);
-  const std::uintmax_t after = add(conversion.output);
-  print_table(rows);
-  for (const RemovedGaussians& removed : conversion.removed)
-    if (removed.count > 0) print("removed {} Gaussians that are {}\n", removed.count, removed.reason);
-  print("{}: {:.1f} % of the size before\n", conversion.output.path,
-        100 * static_cast<double>(after) / static_cast<double>(before));
-  if (conversion.cost) print_cost(*conversion.cost);
 }
 
 // Nothing has to be saved if this is interrupted, and the output appears complete or not at all, so that the
@@ -183,19 +123,21 @@ void run_convert(const ConvertArguments& a) {
   const std::optional<Scene> other_scene = load_cameras(a, a.scene);
   const std::unique_ptr<Backend> backend = scene ? a.backend.make() : nullptr;
   Conversion conversion;
+  conversion.scene = a.psnr;
   Gaussians gaussians;
   {
     RunModel model = load_inputs(a, conversion.inputs);
+    warn(a, conversion.inputs);
     gaussians = std::move(model.gaussians);
     const Scene* views = other_scene ? &*other_scene : scene ? &*scene : nullptr;
     conversion.removed = edit(a.edits, new_from_old, views, gaussians);
-    save_model(gaussians, a.output, {.antialiased = model.render.antialiased});
+    save_model(gaussians, a.output, save_options(a.formats, model.render.antialiased));
   }
   gaussians = {};
-  conversion.output = read_back(a.output, gaussians);
+  conversion.output = read_back(a, gaussians);
   if (scene) conversion.cost = measure(a, *scene, new_from_old, *backend, std::move(gaussians));
   if (a.json)
-    print_json(a, conversion);
+    print_json(conversion);
   else
     print_text(conversion);
 }
@@ -224,11 +166,7 @@ void add_convert(CLI::App& app) {
       "rendered, to show what the conversion cost");
   command->add_flag("--json", a->json, "print the result as JSON");
   add_edit_flags(*command, a->edits);
-  const SaveModelOptions defaults;
-  add_option_flag(*command, kAntialiased, "Formats", defaults.antialiased,
-                  "note in the file that the model was trained for antialiased rendering; by default, if the "
-                  "input says so",
-                  a->given);
+  add_format_flags(*command, a->formats);
   add_backend_options(*command, a->backend);
   command->callback([a] {
     a->output = a->inputs.back();

@@ -80,6 +80,18 @@ check "--morton changes the order alone" [ "$(cmp order.ply run/model.ply >/dev/
 run convert order.ply again.ply --morton
 check "--morton of a sorted model changes nothing" cmp order.ply again.ply
 
+run convert four.ply four.spz --frame rub  # the numbers are flipped twice, so that the file has those of the .ply
+run convert four.spz out.ply
+check "an .spz that does not say its frame: says what to do" says "four.spz does not say its frame; if the result is upside down, give --from-spz-frame rdf"
+run convert four.spz turned.ply --from-spz-frame rdf
+check "--from-spz-frame is heeded" [ "$(low_of turned.ply)" = "-4.0 0.0 0.0" -a "$(low_of out.ply)" = "-4.0 -2.0 -3.0" ]
+check "... and ends the question" [ "$(grep -c upside stdout)" = 0 ]
+run convert run run3.spz --psnr scene --backend cpu --json
+spz=$(json "round(j['psnr']['mean']['between'], 6)")
+run convert run run4.spz --spz-version 4 --spz-frame rdf --psnr scene --backend cpu --json
+check "--psnr does not depend on the frame of the file" json_is "round(j['psnr']['mean']['between'], 1)" "$(python3 -c "print(round($spz, 1))")"
+check "--spz-version selects the version" [ "$(head -c 4 run4.spz | tr '\0' .) $(head -c 2 run3.spz | od -An -tx1)" = "NGSP  1f 8b" ]
+
 model "1 2 3" >one.ply
 moves() { # moves WHAT EXPECTED FLAG...: where the flags move the point (1, 2, 3)
   local what=$1 expected=$2; shift 2
@@ -137,7 +149,7 @@ check "nothing left: the error says why" fails_with "nothing is left of the mode
 run convert four.ply x.ply --crop -5,0,0,5,0,0 --prune-opacity 0.9
 check "nothing left later: the error says why" fails_with "the last 2 Gaussians are too transparent"
 for wrong in "--crop 1,2,3" "--crop 1,0,0,0,1,1" "--frame xyz" "--frame rlf" "--from-frame rd" "--rotate 1,2" \
-    "--translate a,b,c" "--scale 0" "--scale nan" "--prune-opacity 2" "--sh-degree 4" "--max-gaussians 0"; do
+    "--translate a,b,c" "--spz-frame rbu" "--spz-version 5" "--scale 0" "--scale nan" "--prune-opacity 2" "--sh-degree 4" "--max-gaussians 0"; do
   run convert four.ply x.ply $wrong
   check "$wrong: usage error that names the option" [ "$status" = 2 -a "$(grep -c -- "${wrong%% *}" stderr)" = 1 ]
 done

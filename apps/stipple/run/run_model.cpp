@@ -17,9 +17,9 @@ fs::path model_file(const fs::path& run_or_model) {
   return fs::is_directory(run_or_model) ? run_or_model / "model.ply" : run_or_model;
 }
 
-RunModel load_run_model(const fs::path& run_or_model) {
+RunModel load_run_model(const fs::path& run_or_model, const LoadModelOptions& options) {
   RunModel model;
-  model.gaussians = load_model(model_file(run_or_model), &model.facts);
+  model.gaussians = load_model(model_file(run_or_model), &model.facts, options);
   model.render.antialiased = model.facts.antialiased.value_or(false);
   if (fs::exists(run_or_model / "options.json")) model.render = load_run_record(run_or_model).render;
   return model;

@@ -24,6 +24,6 @@ struct RunModel {
   RenderOptions render;
 };
 
-RunModel load_run_model(const std::filesystem::path& run_or_model);
+RunModel load_run_model(const std::filesystem::path& run_or_model, const LoadModelOptions& options = {});
 
 }  // namespace stipple

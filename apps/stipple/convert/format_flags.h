@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What single formats offer: SaveModelOptions and LoadModelOptions as flags.
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "stipple/model/model_file.h"
+#include "stipple/options/resolve.h"
+
+namespace stipple {
+
+struct FormatFlags {
+  OptionTexts given;  // antialiased
+  SaveModelOptions save;
+  std::string spz_frame = "rub", from_spz_frame;
+
+  bool gives_antialiased() const;
+};
+
+void add_format_flags(CLI::App& command, FormatFlags& flags);
+
+LoadModelOptions load_options(const FormatFlags& flags);
+
+// `antialiased` is what the inputs say; a flag overrides it.
+SaveModelOptions save_options(const FormatFlags& flags, bool antialiased);
+
+}  // namespace stipple
