@@ -52,9 +52,10 @@ Packed pack(const Gaussians& gaussians, std::size_t i, const Chunk& chunk);
 void unpack(const Packed& packed, const Chunk& chunk, std::size_t i, Gaussians& gaussians);
 
 // Coefficients of degree 1 and above: -4 to 4 in 256 steps, of which the outermost stand for -4 and 4.
+// Without branches, for the sake of vectors of 45 of them.
 inline std::uint8_t pack_harmonic(float sh) {
-  const float fraction = std::isnan(sh) ? 0.5f : sh / 8 + 0.5f;
-  return static_cast<std::uint8_t>(clamp_round(fraction * 256 - 0.5f, 255));
+  const float field = std::isnan(sh) ? 128.0f : std::min(std::max(sh * 32 + 128, 0.0f), 255.0f);
+  return static_cast<std::uint8_t>(static_cast<int>(field));
 }
 inline float unpack_harmonic(std::uint8_t byte) {
   if (byte == 0) return -4;

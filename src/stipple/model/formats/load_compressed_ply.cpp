@@ -122,9 +122,10 @@ void Reader::read_harmonics() {
   const auto sh_count = static_cast<std::size_t>(gaussians_.sh_count());
   read_rows(file_, sh_table_.count, sh_table_.row_bytes, [&](std::size_t i, const std::byte* row) {
     Vec3f* const sh = gaussians_.sh.data() + i * sh_count;
-    for (std::size_t k = 0; k < sh_table_.offsets.size(); ++k)  // one channel after the other
-      sh[1 + k % (sh_count - 1)][static_cast<int>(k / (sh_count - 1))] =
-          unpack_harmonic(std::to_integer<std::uint8_t>(row[sh_table_.offsets[k]]));
+    const std::size_t* offset = sh_table_.offsets.data();
+    for (int channel = 0; channel < 3; ++channel)
+      for (std::size_t k = 1; k < sh_count; ++k)
+        sh[k][channel] = unpack_harmonic(std::to_integer<std::uint8_t>(row[*offset++]));
   });
 }
 

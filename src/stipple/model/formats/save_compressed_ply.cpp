@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <numeric>
@@ -77,10 +78,13 @@ void write_packed(const Packed& packed, std::byte* row) {
 }
 
 void write_harmonics(const Gaussians& gaussians, std::size_t i, std::byte* row) {
-  const int sh_count = gaussians.sh_count();
-  const Vec3f* const sh = gaussians.sh.data() + i * static_cast<std::size_t>(sh_count);
-  for (int channel = 0; channel < 3; ++channel)
-    for (int k = 1; k < sh_count; ++k) *row++ = static_cast<std::byte>(pack_harmonic(sh[k][channel]));
+  const auto sh_count = static_cast<std::size_t>(gaussians.sh_count());
+  const std::size_t rest = sh_count - 1;
+  const float* const sh = &gaussians.sh[i * sh_count + 1].x;  // [k - 1][channel]
+  std::array<std::uint8_t, 3 * 15> bytes;
+  for (std::size_t k = 0; k < 3 * rest; ++k) bytes[k] = pack_harmonic(sh[k]);
+  for (std::size_t channel = 0; channel < 3; ++channel)
+    for (std::size_t k = 0; k < rest; ++k) *row++ = static_cast<std::byte>(bytes[3 * k + channel]);
 }
 
 }  // namespace
