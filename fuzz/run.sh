@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET ...]}
 shift
-[ $# -gt 0 ] || set -- colmap_binary colmap_text transforms ply spz image camera_file npy sog checkpoint run_folder sfm_arguments \
+[ $# -gt 0 ] || set -- colmap_binary colmap_text transforms ply spz gltf image camera_file npy sog checkpoint run_folder sfm_arguments \
   program_output splat compressed_ply ksplat
 flags="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
 mkdir -p build/fuzz/found

@@ -14,6 +14,7 @@
 #include "stipple/io/ply/ply.h"
 #include "stipple/io/ply/ply_header.h"
 #include "stipple/model/formats/compressed_ply.h"
+#include "stipple/model/formats/gltf.h"
 #include "stipple/model/formats/ksplat.h"
 #include "stipple/model/formats/ply_comments.h"
 #include "stipple/model/formats/splat.h"
@@ -47,6 +48,8 @@ constexpr std::string_view kPlyEndings[] = {".ply"};
 constexpr std::string_view kSplatEndings[] = {".splat"};
 constexpr std::string_view kSpzEndings[] = {".spz"};
 constexpr std::string_view kSogEndings[] = {".sog", "meta.json"};
+constexpr std::string_view kGlbEndings[] = {".glb"};
+constexpr std::string_view kGltfEndings[] = {".gltf"};
 
 // A file has the first of these formats that recognises its content, and its name has the first one whose
 // ending fits.
@@ -57,6 +60,8 @@ constexpr ModelFormat kFormats[] = {
     {".ksplat", kKsplatEndings, nullptr, load_ksplat, nullptr},
     {"SPZ", kSpzEndings, is_spz, load_spz, save_spz},
     {"SOG", kSogEndings, is_sog, load_sog, save_sog},
+    {"glTF", kGlbEndings, is_glb, load_gltf, save_glb},
+    {"glTF", kGltfEndings, nullptr, load_gltf, nullptr},
 };
 
 bool has_ending(const std::filesystem::path& path, const ModelFormat& format) {
