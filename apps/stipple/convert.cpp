@@ -51,8 +51,17 @@ void check_files(const ConvertArguments& a) {
   OutputFile::check(a.output);
 }
 
+// Of the file, or of all images of an SOG in a folder.
+std::uintmax_t bytes_of(const fs::path& file) {
+  std::uintmax_t bytes = fs::file_size(file);
+  if (file.filename() == "meta.json")
+    for (const fs::directory_entry& other : fs::directory_iterator(fs::absolute(file).parent_path()))
+      if (other.path().extension() == ".webp") bytes += other.file_size();
+  return bytes;
+}
+
 FileFacts facts_of(const fs::path& file, const Gaussians& gaussians, ModelFacts facts) {
-  return {file.string(), std::move(facts), fs::file_size(file), gaussians.size(), gaussians.sh_degree};
+  return {file.string(), std::move(facts), bytes_of(file), gaussians.size(), gaussians.sh_degree};
 }
 
 // The models in one, which is rendered as the first of them.

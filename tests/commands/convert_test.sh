@@ -47,6 +47,12 @@ check "the ending tells the format, and the output is described as it is in the 
 run convert model.splat back.ply --psnr scene --backend cpu --json
 check "a model converted back is what its format had kept of it" json_is "j['psnr']['mean']['between'], j['output']['sh_degree']" "(None, 0)"
 
+mkdir sog
+run convert run sog/meta.json --json
+check "a folder of SOG files counts with all of them" json_is "j['output']['bytes']" "$(cat sog/* | wc -c)"
+run convert sog back.ply --json
+check "such a folder is an input, too" json_is "[f['gaussians'] for f in j['inputs'] + [j['output']]]" "[2000, 2000]"
+
 run convert four.ply plain.ply
 run convert four.ply antialiased.ply --antialiased
 check "--antialiased is noted in the file" [ "$(cmp plain.ply antialiased.ply >/dev/null 2>&1; echo $?)" = 1 ]

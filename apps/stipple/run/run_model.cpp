@@ -14,7 +14,9 @@ std::string model_help() { return fmt::format("model ({}), or folder of a run", 
 std::string written_model_help() { return fmt::format("{} file", model_endings(true)); }
 
 fs::path model_file(const fs::path& run_or_model) {
-  return fs::is_directory(run_or_model) ? run_or_model / "model.ply" : run_or_model;
+  if (!fs::is_directory(run_or_model)) return run_or_model;
+  const fs::path model = run_or_model / "model.ply", sog = run_or_model / "meta.json";
+  return fs::exists(sog) && !fs::exists(model) ? sog : model;
 }
 
 RunModel load_run_model(const fs::path& run_or_model, const LoadModelOptions& options) {

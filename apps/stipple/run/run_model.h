@@ -14,7 +14,7 @@ std::string model_help();
 // The same of a file that a command writes: ".ply, .spz file".
 std::string written_model_help();
 
-// The model.ply of a run's folder, or the given file itself.
+// The model.ply of a run's folder, the meta.json of a folder with an SOG, or the given file itself.
 std::filesystem::path model_file(const std::filesystem::path& run_or_model);
 
 struct RunModel {
