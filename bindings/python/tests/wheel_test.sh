@@ -17,6 +17,14 @@ cmake -S source -B configured -G Ninja -DPython_EXECUTABLE="$python" -DSTIPPLE_P
   -DSTIPPLE_EXAMPLES=OFF -DSTIPPLE_TESTS=OFF -DSTIPPLE_CUDA=OFF >configure.log || { cat configure.log; exit 1; }
 ninja -C configured -n stipple_python >/dev/null
 STIPPLE_BUILD_DIR=$build "$python" -m pip wheel --no-build-isolation --no-deps --quiet -w "$folder" ./source
+# Where patchelf is installed, the wheel brings every library that the module needs and works on any Linux as new as this.
+if command -v patchelf >/dev/null && [ "$(uname -s)" = Linux ]; then
+  ls stipple-*-manylinux_*.whl >/dev/null || { echo "FAILED: the name of the wheel does not say where it works"; exit 1; }
+  "$python" -m zipfile -e stipple-*.whl unpacked
+  outside=$(env -i ldd unpacked/stipple/_stipple*.so unpacked/stipple.libs/*.so* | grep '=>' | grep -v "$folder/unpacked/" |
+    sed 's/^[[:space:]]*//; s/ =>.*//' | grep -vE '^(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|linux-vdso)\.so' || true)
+  [ -z "$outside" ] || { echo "FAILED: the wheel lacks $outside"; exit 1; }
+fi
 "$python" -m pip install --quiet --no-deps --target "$folder/site" "$folder"/stipple-*.whl
 PYTHONPATH=$folder/site "$python" - "$folder" <<'PYTHON'
 import sys
