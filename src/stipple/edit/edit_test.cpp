@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "stipple/core/curve_order.h"
+#include "stipple/edit/finite.h"
 #include "stipple/edit/importance.h"
 #include "stipple/edit/join.h"
 #include "stipple/edit/rows_to_keep.h"
@@ -49,6 +50,15 @@ TEST(Prune, KeepsOpacitiesFromTheLimitOn) {
   Gaussians g = make_gaussians(4, 0);
   g.logit_opacity = {0, -5, 5, kNan};
   EXPECT_EQ(rows_with_opacity(0.5f, g), (Rows{0, 2}));
+}
+
+TEST(Usable, IsWhatHasFiniteValuesAndScales) {
+  Gaussians g = make_gaussians(5, 1);
+  g.mean[0].y = kNan;
+  g.log_scale[1].z = 100;   // e^100 is no float
+  g.log_scale[2].z = -100;  // flat
+  g.sh[4 * 3 + 2].x = INFINITY;
+  EXPECT_EQ(usable_rows(g), (Rows{2, 4}));
 }
 
 TEST(Importance, IsOpacityTimesArea) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/edit/finite.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -25,6 +26,17 @@ std::vector<char> finite_flags(const Gaussians& g) {
       },
       g);
   return is_finite;
+}
+
+std::vector<std::uint32_t> usable_rows(const Gaussians& g) {
+  const std::vector<char> is_finite = finite_flags(g);
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    const Vec3f s = g.log_scale[i];
+    if (is_finite[i] != 0 && std::isfinite(std::exp(std::max({s.x, s.y, s.z}))))
+      rows.push_back(static_cast<std::uint32_t>(i));
+  }
+  return rows;
 }
 
 }  // namespace stipple

@@ -11,14 +11,8 @@ Gaussians select(const Gaussians& gaussians, std::span<const std::uint32_t> rows
   Gaussians selected;
   selected.sh_degree = gaussians.sh_degree;
   for_each_parameter(
-      [&](int per_gaussian, auto& to, const auto& from) {
-        const auto n = static_cast<std::size_t>(per_gaussian);
-        to.reserve(rows.size() * n);
-        for (const std::uint32_t row : rows)
-          to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(row * n),
-                    from.begin() + static_cast<std::ptrdiff_t>((row + 1) * n));
-      },
-      selected, gaussians);
+      [&](int per_gaussian, auto& to, const auto& from) { to = select(from, rows, per_gaussian); }, selected,
+      gaussians);
   return selected;
 }
 

@@ -5,23 +5,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "stipple/core/gaussians.h"
 
 namespace stipple {
 
-// Reduces an array of rows with `per_row` elements to the given rows, in their order. An empty array, which
-// stands for one that is not in use, stays empty.
+// The given rows of an array with `per_row` elements in each, in their order.
+template <class T>
+std::vector<T> select(const std::vector<T>& array, std::span<const std::uint32_t> rows, int per_row) {
+  const auto n = static_cast<std::size_t>(per_row);
+  std::vector<T> selected(rows.size() * n);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    std::copy_n(array.data() + rows[i] * n, n, selected.data() + i * n);
+  return selected;
+}
+
+// Reduces an array to the given rows. An empty array, which stands for one that is not in use, stays empty.
 template <class T>
 void keep_rows(std::span<const std::uint32_t> rows, int per_row, std::vector<T>& array) {
-  if (array.empty()) return;
-  const auto n = static_cast<std::size_t>(per_row);
-  std::vector<T> kept(rows.size() * n);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    std::copy_n(array.data() + rows[i] * n, n, kept.data() + i * n);
-  array = std::move(kept);
+  if (!array.empty()) array = select(array, rows, per_row);
 }
 
 // Reduces a model to the Gaussians with these indices, in their order, and so can also sort it. One array is

@@ -27,17 +27,6 @@ constexpr float kLeastPixels = 0.05f;   // a standard deviation; a model of smal
 
 float largest(Vec3f v) { return std::max({v.x, v.y, v.z}); }
 
-bool scale_overflows(Vec3f log_scale) { return !std::isfinite(std::exp(largest(log_scale))); }
-
-std::vector<std::uint32_t> trainable_rows(const Gaussians& model) {
-  const std::vector<char> is_finite = finite_flags(model);
-  std::vector<std::uint32_t> rows;
-  for (std::size_t i = 0; i < model.size(); ++i)
-    if (is_finite[i] != 0 && !scale_overflows(model.log_scale[i]))
-      rows.push_back(static_cast<std::uint32_t>(i));
-  return rows;
-}
-
 bool is_shown(Vec3f mean, float scale, const Camera& camera) {
   const std::optional<Vec3f> seen = project_point(camera, mean);
   return seen && scale * camera.focal_px.x >= kLeastPixels * seen->z;
@@ -59,7 +48,7 @@ Gaussians start_gaussians(Gaussians model, const Scene& scene, std::span<const s
                           const TrainOptions& options) {
   if (model.size() == 0) throw Error("the model to start from has no Gaussians", {"start"});
   for (float& logit : model.logit_opacity) logit = std::min(logit, kMostLogit);
-  const std::vector<std::uint32_t> rows = trainable_rows(model);
+  const std::vector<std::uint32_t> rows = usable_rows(model);
   if (rows.empty())
     throw Error("the model to start from has no Gaussian whose values are all finite", {"start"});
   if (rows.size() < model.size()) keep_rows(rows, model);
