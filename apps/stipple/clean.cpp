@@ -47,10 +47,6 @@ void check_outputs(const CleanArguments& a) {
   if (!a.report.empty()) OutputFile::check(a.report);
 }
 
-void stop_if_interrupted() {
-  if (interrupted()) throw Error("interrupted; nothing was written");
-}
-
 void print_classes(const CleanResult& result) {
   const bool has_photos = result.photo_count > 0;
   std::vector<std::vector<std::string>> rows = {{"class", "found", "removed"}};

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -11,16 +13,20 @@
 #include "apps/stipple/compress/judge.h"
 #include "apps/stipple/files/temporary_folder.h"
 #include "apps/stipple/options/backend_choice.h"
+#include "apps/stipple/options/number_range.h"
+#include "apps/stipple/options/whole_number.h"
 #include "apps/stipple/run/run_model.h"
 #include "apps/stipple/run/run_scene.h"
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/interrupt.h"
+#include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/progress.h"
 #include "apps/stipple/terminal/standard_files.h"
 #include "apps/stipple/terminal/table.h"
 #include "apps/stipple/terminal/write_json.h"
 #include "stipple/compress/effect.h"
 #include "stipple/compress/tune.h"
+#include "stipple/core/device.h"
 #include "stipple/core/error.h"
 #include "stipple/edit/finite.h"
 #include "stipple/edit/select.h"
@@ -33,28 +39,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// CLI11 has such a list for whole numbers only.
+const std::map<std::string, double> kSizeUnits = {{"b", 1},
+                                                  {"kb", 1e3},
+                                                  {"mb", 1e6},
+                                                  {"gb", 1e9},
+                                                  {"kib", 1024},
+                                                  {"mib", 1024.0 * 1024},
+                                                  {"gib", 1024.0 * 1024 * 1024}};
+
 struct CompressArguments {
   std::string model, output, scene;
-  std::uint64_t target_bytes = 0;
-  double target_psnr = 0;
+  double target_bytes = 0, target_psnr = 0;
   int tune_steps = 2'000;
   BackendChoice backend;
   bool json = false;
 };
 
-void stop_if_interrupted() {
-  if (interrupted()) throw Error("interrupted; nothing was written");
-}
-
-std::vector<std::uint32_t> rank(Backend& backend, const Gaussians& model, const std::vector<Camera>& cameras,
-                                const RenderOptions& render) {
+std::vector<std::uint32_t> rank(Backend& backend, const Gaussians& model, const Judge& judge) {
+  const std::vector<Camera> cameras = judge.cameras();
   Progress progress(static_cast<int>(cameras.size()));
   int done = 0;
-  const std::vector<float> effects = picture_effects(backend, model, cameras, render, [&] {
+  const std::vector<float> effects = picture_effects(backend, model, cameras, judge.render_options(), [&] {
     stop_if_interrupted();
     progress.update(++done, "views rendered");
   });
   progress.finish(done, "views rendered");
+  if (std::all_of(effects.begin(), effects.end(), [](float effect) { return effect == 0; }))
+    throw Error(
+        "no Gaussian of the model is seen from the cameras; it must be in the frame of the scene, as a model "
+        "that was trained from it is");
   return order_of_effects(effects);
 }
 
@@ -67,7 +81,8 @@ CompressTools::Stored store(const Gaussians& model, const fs::path& trial, const
   return stored;
 }
 
-Gaussians tuned(Backend& backend, const Scene& scene, const Gaussians& model, const TuneOptions& options) {
+Gaussians tuned(Backend& backend, const Scene& scene, const Gaussians& model,
+                const TuneOptions& options) try {
   Progress progress(options.steps);
   Gaussians result = tune(backend, scene, model, options, [&](int done) {
     stop_if_interrupted();
@@ -75,6 +90,9 @@ Gaussians tuned(Backend& backend, const Scene& scene, const Gaussians& model, co
   });
   progress.finish(options.steps, "steps");
   return result;
+} catch (const OutOfMemory& e) {
+  print_warning(fmt::format("{}; they are left as they are", e.what()));
+  return model;
 }
 
 struct Summary {
@@ -110,18 +128,21 @@ void print_json(const Summary& before, const Summary& after, double psnr_untuned
                                     {"psnr_basis", basis}});
 }
 
-Gaussians without_broken(Gaussians model) {
-  const std::vector<char> is_finite = finite_flags(model);
-  std::vector<std::uint32_t> rows;
-  for (std::uint32_t i = 0; i < is_finite.size(); ++i)
-    if (is_finite[i] != 0) rows.push_back(i);
-  if (rows.size() < model.size()) keep_rows(rows, model);
+// The Gaussians of the model that can be rendered.
+Gaussians usable_part(Gaussians model, const std::string& name) {
+  const std::vector<std::uint32_t> rows = usable_rows(model);
+  if (rows.empty())
+    throw Error(fmt::format("{}: the model has no Gaussian whose values are all finite", name));
+  if (rows.size() == model.size()) return model;
+  print_warning(fmt::format("{} of the {} Gaussians in {} have values that are not finite and are left out",
+                            model.size() - rows.size(), model.size(), name));
+  keep_rows(rows, model);
   return model;
 }
 
 CompressGoal goal_of(const CompressArguments& a) {
   CompressGoal goal;
-  if (a.target_bytes > 0) goal.max_bytes = a.target_bytes;
+  if (a.target_bytes > 0) goal.max_bytes = static_cast<std::uint64_t>(a.target_bytes);
   if (a.target_psnr > 0) goal.min_quality = a.target_psnr;
   if (goal.max_bytes.has_value() == goal.min_quality.has_value())
     throw CLI::RequiredError("either --target-size or --target-psnr");
@@ -133,21 +154,21 @@ void run_compress(const CompressArguments& a) {
   check_model_name(a.output);
   OutputFile::check(a.output);
   const std::optional<RunRecord> record = record_of_model(a.model, a.scene);
+  const std::unique_ptr<Backend> backend = a.backend.make();
   catch_interrupts();
   RunModel model = load_run_model(a.model);
   const std::uint64_t bytes_before = fs::file_size(model_file(a.model));
-  Gaussians original = without_broken(std::move(model.gaussians));
+  const Gaussians original = usable_part(std::move(model.gaussians), a.model);
   const Scene scene = record ? load_scene(record->scene, record->scene_options) : Scene();
   // A file alone does not say over what it was rendered in training; objects are scored over white.
   if (record && !fs::is_directory(a.model))
     model.render.background = resolve(GivenOptions{}, scene).train.render.background;
-  const std::unique_ptr<Backend> backend = a.backend.make();
 
   const bool has_held_out = record && record->held_out_tests;
   const std::unique_ptr<Judge> judge =
       record ? photo_judge(*backend, scene, model.render, has_held_out, stop_if_interrupted)
              : picture_judge(*backend, original, model.render, stop_if_interrupted);
-  const std::vector<std::uint32_t> by_effect = rank(*backend, original, judge->cameras(), model.render);
+  const std::vector<std::uint32_t> by_effect = rank(*backend, original, *judge);
 
   const TemporaryFolder folder(a.output);
   const SaveModelOptions save{.antialiased = model.render.antialiased};
@@ -191,13 +212,14 @@ void add_compress(CLI::App& app) {
   auto* size = command
                    ->add_option("--target-size", a->target_bytes,
                                 "largest allowed size of the file, such as 10MB, 800kB or 1.5MiB")
-                   ->transform(CLI::AsSizeValue(true));
+                   ->transform(CLI::AsNumberWithUnit(kSizeUnits, CLI::AsNumberWithUnit::CASE_INSENSITIVE))
+                   ->check(number_range(1, 1e15));
   command
       ->add_option(
           "--target-psnr", a->target_psnr,
           "least PSNR, in dB: on the photos that the model was not trained on, if the run kept some, "
           "or else on all; without a scene, against pictures of the whole model")
-      ->check(CLI::PositiveNumber)
+      ->check(number_range(1, 100))
       ->excludes(size);
   command->add_option(
       "--scene", a->scene,
@@ -206,7 +228,7 @@ void add_compress(CLI::App& app) {
   command
       ->add_option("--tune-steps", a->tune_steps,
                    "training steps on the photos that make up for what was removed; 0 to leave them out")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
   command->add_flag("--json", a->json, "print sizes and PSNR as JSON");
   add_backend_options(*command, a->backend);

@@ -46,6 +46,32 @@ check "a quality: succeeds" status_is 0
 check "a quality: is reached" at_least "$(value psnr)" "$least - 0.005"
 check "a quality: in fewer bytes" [ "$(size_of good.ply)" -lt $((full * 9 / 10)) ]
 
+# model SCALE MIDDLE VALUE: 25 Gaussians of so small a scale around a point, and one with a value that is not finite.
+model() {
+  echo ply; echo format ascii 1.0; echo element vertex 26
+  for p in x y z opacity f_dc_0 f_dc_1 f_dc_2 scale_0 scale_1 scale_2 rot_0 rot_1 rot_2 rot_3; do
+    echo "property float $p"
+  done
+  echo end_header
+  for x in -2 -1 0 1 2; do for y in -2 -1 0 1 2; do
+    awk "BEGIN {s = log(0.3 * $1); print $2 + $1 * $x, $2 + $1 * $y, $2, 3, $x, $y, 0, s, s, s, 1, 0, 0, 0}"
+  done; done
+  echo "$2 $2 $2 0 0 0 0 $3 0 0 1 0 0 0"
+}
+model 0.001 5 nan >tiny.ply
+run compress tiny.ply -o few.ply --target-size 1.5kB --backend cpu
+check "a tiny model far from the origin is seen" [ "$(awk '$1 == "few.ply" {print ($5 < 60)}' stdout)" = 1 ]
+check "what is left out is said" tells "1 of the 26 Gaussians in tiny.ply have values that are not finite"
+model 1 900 100 >far.ply  # e^100 is no float
+run compress far.ply -o x.ply --target-size 1MB --scene scene --backend cpu
+check "a model that no photo shows: the error says why" fails_with "no Gaussian of the model is seen from the cameras"
+model 0.3 0 100 >near.ply
+run compress near.ply -o near_too.ply --target-size 1.5MiB --scene scene --backend cpu --tune-steps 3
+check "a Gaussian that cannot be trained is left out" [ "$(count_of near_too.ply)" = 25 ]
+awk '/element vertex/ {$3 = 0} {print} /end_header/ {exit}' tiny.ply >empty.ply
+run compress empty.ply -o x.ply --target-size 1MB --backend cpu
+check "an empty model: the error names it" fails_with "empty.ply: the model has no Gaussian"
+
 run compress run -o x.ply --target-psnr 90 --backend cpu --tune-steps 0
 check "a quality that cannot be reached: the error says what can" fails_with "the goal of 90.00 dB cannot be reached"
 run compress run -o x.ply --target-size 10 --backend cpu
@@ -56,6 +82,10 @@ run compress run -o x.ply --target-size 1MB --target-psnr 30
 check "two goals: usage error" status_is 2
 run compress run -o x.ply --target-size big
 check "a size that is no number: usage error" status_is 2
+for wrong in "--target-size 0" "--target-size -5" "--target-size nan" "--target-psnr 0" "--tune-steps -1"; do
+  run compress run -o x.ply --target-size 1MB $wrong
+  check "$wrong: usage error that names the option" [ "$status" = 2 -a "$(grep -c -- "${wrong%% *}" stderr)" = 1 ]
+done
 run compress nowhere.ply -o x.ply --target-size 1MB
 check "missing model: the error names it" fails_with "nowhere.ply"
 run compress run -o x.txt --target-size 1MB

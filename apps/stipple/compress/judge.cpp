@@ -33,10 +33,12 @@ class PhotoJudge : public Judge {
       : backend_(backend),
         scene_(scene),
         render_(render),
-        has_held_out_(has_held_out),
         poll_(std::move(poll)),
-        photos_(scene.views, kPhotoBytes),
-        views_(has_held_out ? scene.test_views() : all_views(scene)) {}
+        photos_(scene.views, kPhotoBytes) {
+    if (has_held_out) views_ = scene.test_views();
+    has_held_out_ = !views_.empty();  // another scene than that of the run may have none
+    if (!has_held_out_) views_ = all_views(scene);
+  }
 
   double rate(const Gaussians& model) override { return psnr_on(spread(views_, kRatedViews), model); }
   double rate_fully(const Gaussians& model) override { return psnr_on(views_, model); }
@@ -45,6 +47,7 @@ class PhotoJudge : public Judge {
     for (const SceneView& view : scene_.views) cameras.push_back(view.camera);
     return cameras;
   }
+  const RenderOptions& render_options() const override { return render_; }
   std::string basis() const override {
     return fmt::format("on {} {}photos", views_.size(), has_held_out_ ? "held-out " : "");
   }
@@ -59,7 +62,7 @@ class PhotoJudge : public Judge {
   Backend& backend_;
   const Scene& scene_;
   const RenderOptions& render_;
-  bool has_held_out_;
+  bool has_held_out_ = false;
   std::function<void()> poll_;
   PhotoCache photos_;
   std::vector<std::size_t> views_;
@@ -69,7 +72,10 @@ class PictureJudge : public Judge {
  public:
   PictureJudge(Backend& backend, const Gaussians& original, const RenderOptions& render,
                std::function<void()> poll)
-      : backend_(backend), render_(render), poll_(std::move(poll)), cameras_(survey_cameras(original)) {
+      : backend_(backend), render_(render), poll_(std::move(poll)) {
+    Survey survey = survey_of(original);
+    cameras_ = std::move(survey.cameras);
+    render_.near_plane = survey.near_plane;
     ModelRenderer renderer(backend_, original);
     for (const Camera& camera : cameras_) originals_.push_back(renderer.render({camera, render_}).color);
   }
@@ -85,13 +91,14 @@ class PictureJudge : public Judge {
   }
   double rate_fully(const Gaussians& model) override { return rate(model); }
   std::vector<Camera> cameras() const override { return cameras_; }
+  const RenderOptions& render_options() const override { return render_; }
   std::string basis() const override {
     return fmt::format("against {} pictures of the whole model", cameras_.size());
   }
 
  private:
   Backend& backend_;
-  const RenderOptions& render_;
+  RenderOptions render_;
   std::function<void()> poll_;
   std::vector<Camera> cameras_;
   std::vector<Image> originals_;

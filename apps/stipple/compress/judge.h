@@ -17,8 +17,9 @@ class Judge {
   // Mean PSNR in dB. The search rates dozens of models, each by a part of the views; the report, by all.
   virtual double rate(const Gaussians& model) = 0;
   virtual double rate_fully(const Gaussians& model) = 0;
-  virtual std::vector<Camera> cameras() const = 0;  // from which a model may be seen
-  virtual std::string basis() const = 0;            // of the PSNR: "on 32 held-out photos"
+  virtual std::vector<Camera> cameras() const = 0;          // from which a model may be seen
+  virtual const RenderOptions& render_options() const = 0;  // of their pictures
+  virtual std::string basis() const = 0;                    // of the PSNR: "on 32 held-out photos"
 };
 
 // `poll` is called often and may throw to stop. Everything given must outlive the judge.

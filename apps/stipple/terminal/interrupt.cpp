@@ -5,6 +5,8 @@
 
 #include <csignal>
 
+#include "stipple/core/error.h"
+
 namespace stipple {
 
 namespace {
@@ -32,5 +34,9 @@ void catch_interrupts() {
 }
 
 bool interrupted() { return was_interrupted != 0; }
+
+void stop_if_interrupted() {
+  if (interrupted()) throw Error("interrupted; nothing was written");
+}
 
 }  // namespace stipple

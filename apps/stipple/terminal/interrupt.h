@@ -9,4 +9,7 @@ namespace stipple {
 void catch_interrupts();
 bool interrupted();
 
+// Throws Error if interrupted(), for a command that writes its output at its end.
+void stop_if_interrupted();
+
 }  // namespace stipple

@@ -35,6 +35,13 @@ Vec3f median_of(const std::vector<Vec3f>& points) {
   return median;
 }
 
+std::vector<float> distances_from(Vec3f middle, const std::vector<Vec3f>& points) {
+  std::vector<float> distances;
+  distances.reserve(points.size());
+  for (const Vec3f p : points) distances.push_back(std::sqrt(dot(p - middle, p - middle)));
+  return distances;
+}
+
 // A divisor that is not 0, for models whose Gaussians all coincide.
 float positive(float value) { return std::max(value, 1e-30f); }
 
@@ -53,17 +60,17 @@ ModelShape shape_of(const Gaussians& g) {
     means.push_back(g.mean[i]);
     gaussian_from_row.push_back(i);
   }
+  if (means.empty()) return model;
+  const Vec3f middle = median_of(means);
+  const std::vector<float> distance = distances_from(middle, means);
+  const float radius = quantile_of(distance, kRadiusShare);
+  model.frame = {middle, radius};
   if (means.size() < kFewestGaussians) return model;
 
-  const Vec3f middle = median_of(means);
-  std::vector<float> distance, longest, gap = neighbour_distances2(means, kNeighbourCount);
+  std::vector<float> longest, gap = neighbour_distances2(means, kNeighbourCount);
   for (float& squared : gap) squared = std::sqrt(squared);
-  for (std::size_t row = 0; row < means.size(); ++row) {
-    distance.push_back(std::sqrt(dot(means[row] - middle, means[row] - middle)));
-    longest.push_back(sorted_scales(g, gaussian_from_row[row])[2]);
-  }
-  const float radius = quantile_of(distance, kRadiusShare), typical_length = quantile_of(longest, 0.5f),
-              typical_gap = quantile_of(gap, 0.5f);
+  for (const std::size_t i : gaussian_from_row) longest.push_back(sorted_scales(g, i)[2]);
+  const float typical_length = quantile_of(longest, 0.5f), typical_gap = quantile_of(gap, 0.5f);
   for (std::size_t row = 0; row < means.size(); ++row) {
     const std::array<float, 3> scale = sorted_scales(g, gaussian_from_row[row]);
     shapes[gaussian_from_row[row]] = {.remoteness = distance[row] / positive(radius),
@@ -73,7 +80,6 @@ ModelShape shape_of(const Gaussians& g) {
                                       .length = scale[2] / positive(typical_length),
                                       .isolation = gap[row] / positive(std::max(scale[2], typical_gap))};
   }
-  model.frame = {middle, radius};
   return model;
 }
 

@@ -19,13 +19,12 @@ struct Shape {
 
 struct ModelFrame {
   Vec3f middle{0, 0, 0};  // median of the means
-  float radius = 0;       // the distance within which most means lie
+  float radius = 0;       // the distance within which most means lie; 0 if they all coincide
 };
 
 struct ModelShape {
-  // If there are too few Gaussians to say what is usual, everything but is_finite is 0.
-  ModelFrame frame;
-  std::vector<Shape> shapes;
+  ModelFrame frame;           // of the Gaussians whose values are all finite
+  std::vector<Shape> shapes;  // if there are too few to say what is usual, all but is_finite is 0
 };
 
 ModelShape shape_of(const Gaussians& gaussians);

@@ -57,8 +57,7 @@ class Compression {
     std::optional<Draft> best;
     for (Draft& draft : drafts) {
       if (draft.quality < untuned - kClose_dB) break;
-      tune(draft);
-      fit(draft, max_bytes);
+      tune(draft, max_bytes);
       if (!best || draft.quality > best->quality) best = std::move(draft);
     }
     return finish(*std::move(best), untuned);
@@ -133,8 +132,10 @@ class Compression {
                      [](const Draft& a, const Draft& b) { return a.quality > b.quality; });
   }
 
-  double rated(const Draft& draft) const {
+  // Rates the stored model, which is not needed any more.
+  double rated(Draft& draft) const {
     const double quality = tools_.quality(draft.stored.model);
+    draft.stored.model = {};
     note(fmt::format("{} Gaussians of degree {}: {:.2f} dB", draft.count, draft.degree, quality));
     return quality;
   }
@@ -161,27 +162,29 @@ class Compression {
     return good;
   }
 
-  void tune(Draft& draft) const {
+  // Trains a draft, and keeps what it was if that is better: training fits the photos that are trained on,
+  // and not those that count; and its values may be harder to store, so that more Gaussians have to go.
+  void tune(Draft& draft, std::optional<std::uint64_t> max_bytes = {}) const {
     note(fmt::format("tuning {} Gaussians of degree {} on the photos", draft.count, draft.degree));
     Draft tuned = draft;
     tuned.model = tools_.tune(draft.model);
     assert(tuned.model.size() == draft.count);
     store(tuned);
+    if (max_bytes && !fit(tuned, *max_bytes)) return;
     tuned.quality = rated(tuned);
-    // Tuning fits the photos that are trained on. If these pictures are no better for it, it is not used.
     if (tuned.quality > draft.quality) draft = std::move(tuned);
   }
 
-  // Tuned values may be a little harder to compress. Then the least important Gaussians go.
-  void fit(Draft& draft, std::uint64_t max_bytes) const {
-    if (draft.stored.bytes <= max_bytes) return;
+  // Removes the least important Gaussians until the file is small enough; false if one is already too many.
+  bool fit(Draft& draft, std::uint64_t max_bytes) const {
     while (draft.stored.bytes > max_bytes) {
+      if (draft.count == 1) return false;
       const double share = static_cast<double>(max_bytes) / static_cast<double>(draft.stored.bytes);
-      drop(draft,
-           std::min(draft.count - 1, static_cast<std::size_t>(static_cast<double>(draft.count) * share)));
+      const auto count = static_cast<std::size_t>(static_cast<double>(draft.count) * share);
+      drop(draft, std::clamp<std::size_t>(count, 1, draft.count - 1));
       store(draft);
     }
-    draft.quality = rated(draft);
+    return true;
   }
 
   // Reduces a draft, tuned or not, to its most important Gaussians.

@@ -11,9 +11,11 @@
 
 #include "stipple/backend/render.h"
 #include "stipple/compress/effect.h"
+#include "stipple/compress/survey.h"
 #include "stipple/core/error.h"
 #include "stipple/edit/select.h"
 #include "stipple/edit/sh_degree.h"
+#include "stipple/edit/transform.h"
 #include "tests/helpers/conformance_scenes.h"
 
 namespace stipple {
@@ -155,6 +157,44 @@ TEST(Compress, ATuningThatMakesItWorseIsNotUsed) {
   const Compressed c = run({.max_bytes = 20'000, .min_quality = {}}, t);
   EXPECT_EQ(c.model.mean[0].x, 0);
   EXPECT_EQ(c.quality, c.quality_untuned);
+}
+
+TEST(Compress, ATunedModelIsNotUsedIfItLosesMoreByItsSize) {
+  CompressTools t = tools(20, true);  // tuning gains 2 dB, which costs more than that
+  t.store = [](const Gaussians& g) {
+    const std::uint64_t bytes = bytes_of(g.size(), g.sh_degree);
+    return CompressTools::Stored{g.mean[0].x != 0 ? 2 * bytes : bytes, g};
+  };
+  const Compressed c = run({.max_bytes = 20'000, .min_quality = {}}, t);
+  EXPECT_EQ(c.model.mean[0].x, 0);
+  EXPECT_EQ(c.quality, c.quality_untuned);
+}
+
+TEST(Compress, ATunedGaussianThatDoesNotFitIsNotUsed) {
+  CompressTools t = tools(20, true);
+  t.store = [](const Gaussians& g) {
+    const std::uint64_t bytes = bytes_of(g.size(), g.sh_degree);
+    return CompressTools::Stored{g.mean[0].x != 0 ? bytes + 1 : bytes, g};
+  };
+  const Compressed c = run({.max_bytes = bytes_of(1, 0), .min_quality = {}}, t);
+  EXPECT_EQ(c.model.size(), 1u);
+  EXPECT_EQ(c.bytes, bytes_of(1, 0));
+  EXPECT_EQ(c.model.mean[0].x, 0);
+}
+
+TEST(Compress, ASurveySeesModelsOfAnySizeAtAnyPlace) {
+  const std::unique_ptr<Backend> backend = make_backend("cpu");
+  for (const double scale : {1.0, 0.003, 300.0}) {
+    Gaussians g = random_cloud(40, 0, 5, {.logit_opacity_sd = 0.5f});
+    SimilarityTransform moved;
+    moved.scale = scale;
+    moved.translation = Vec3<double>(50, 20, -70) * scale;
+    transform(moved, g);
+    const Survey survey = survey_of(g);
+    const std::vector<float> effects =
+        picture_effects(*backend, g, survey.cameras, {.near_plane = survey.near_plane});
+    EXPECT_EQ(std::count(effects.begin(), effects.end(), 0.0f), 0) << scale;
+  }
 }
 
 TEST(Compress, TheEffectOfAGaussianIsTheSquaredChangeOfThePictures) {

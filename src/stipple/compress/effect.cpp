@@ -39,7 +39,10 @@ std::vector<float> picture_effects(Backend& backend, const Gaussians& gaussians,
     for (std::uint64_t sample = 0; sample < kSignSamples; ++sample) {
       const std::vector<float> signs = random_signs(pass.frame.color.size(), kSignSamples * c + sample);
       const std::vector<float> sums = removal_changes(backend, view, signs, pass);
-      for (std::size_t i = 0; i < effects.size(); ++i) effects[i] += sums[i] * sums[i] / kSignSamples;
+      for (std::size_t i = 0; i < effects.size(); ++i) {
+        const float squared = sums[i] * sums[i] / kSignSamples;
+        if (squared > 0) effects[i] += squared;  // not NaN, of which there is no order
+      }
     }
     if (progress) progress();
   }

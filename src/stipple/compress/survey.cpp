@@ -14,6 +14,7 @@ constexpr int kAround = 8, kSizePx = 512;
 constexpr float kFocalPx = 512;
 constexpr float kFar = 2.5f, kNear = 1.2f;  // distances, in radii of the model
 constexpr float kHeight = 0.3f;             // of the far cameras, above the middle
+constexpr float kNearPlane = 0.02f;         // in radii
 constexpr float kFullTurn = 6.2831853f;
 
 Camera camera_at(Vec3f from, Vec3f to) {
@@ -26,18 +27,18 @@ Camera camera_at(Vec3f from, Vec3f to) {
 
 }  // namespace
 
-std::vector<Camera> survey_cameras(const Gaussians& gaussians) {
+Survey survey_of(const Gaussians& gaussians) {
   const ModelFrame frame = shape_of(gaussians).frame;
   const float radius = frame.radius > 0 ? frame.radius : 1.0f;
-  std::vector<Camera> cameras;
+  Survey survey{{}, kNearPlane * radius};
   for (int i = 0; i < kAround; ++i) {
     const float angle = kFullTurn * static_cast<float>(i) / kAround;
     const Vec3f side{std::cos(angle), 0, std::sin(angle)}, above{0, -kHeight, 0};
-    cameras.push_back(camera_at(frame.middle + (side + above) * (kFar * radius), frame.middle));
-    cameras.push_back(camera_at(frame.middle + side * (kNear * radius), frame.middle));
-    cameras.push_back(camera_at(frame.middle, frame.middle + side * radius));
+    survey.cameras.push_back(camera_at(frame.middle + (side + above) * (kFar * radius), frame.middle));
+    survey.cameras.push_back(camera_at(frame.middle + side * (kNear * radius), frame.middle));
+    survey.cameras.push_back(camera_at(frame.middle, frame.middle + side * radius));
   }
-  return cameras;
+  return survey;
 }
 
 }  // namespace stipple

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/compress/tune.h"
 
+#include <fmt/format.h>
+
 #include <cassert>
 
+#include "stipple/core/device.h"
 #include "stipple/train/trainer.h"
 
 namespace stipple {
@@ -33,6 +36,9 @@ TrainOptions tune_options(const Gaussians& gaussians, const TuneOptions& o) {
 Gaussians tune(Backend& backend, const Scene& scene, const Gaussians& gaussians, const TuneOptions& options,
                const std::function<void(int)>& progress) {
   Trainer trainer(backend, scene, tune_options(gaussians, options), gaussians);
+  if (trainer.dropped_count() > 0)
+    throw OutOfMemory(
+        fmt::format("the device's memory is too small to train {} Gaussians", gaussians.size()));
   while (!trainer.done()) {
     trainer.step();
     if (progress) progress(trainer.steps_done());

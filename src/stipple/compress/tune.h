@@ -16,8 +16,9 @@ struct TuneOptions {
 };
 
 // Trains the values of a model on the photos of its scene, without adding, removing or reordering Gaussians,
-// so that those that are left make up for those that were removed. All its values must be finite. `progress`
-// is called after each step; it may throw to stop.
+// so that those that are left make up for those that were removed. All of them must be usable
+// (edit/finite.h). Throws OutOfMemory if the device cannot train so many. `progress` is called after each
+// step; it may throw to stop.
 Gaussians tune(Backend& backend, const Scene& scene, const Gaussians& gaussians, const TuneOptions& options,
                const std::function<void(int steps_done)>& progress = {});
 
