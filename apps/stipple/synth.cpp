@@ -53,20 +53,20 @@ void save_cameras(const SynthArguments& a, const std::vector<SynthView>& views) 
   std::vector<PosedImage> images;
   for (const SynthView& v : views)
     images.push_back({v.name, pinhole_lens(v.written_camera), v.written_camera.camera_from_world});
-  const Points points = synth_points(a.options);
-  if (a.format == "transforms") return save_transforms(images, points, a.output);
-  const ColmapFormat format = a.format == "colmap" ? ColmapFormat::kBinary : ColmapFormat::kText;
-  save_colmap(images, points, format, create_folder(fs::path(a.output) / "sparse" / "0"));
+  scene_writer(a.format).save(images, synth_points(a.options), a.output);
 }
 
 // Refuses a folder with files of another format that would be read instead of the new ones.
 void check_output(const SynthArguments& a) {
-  const fs::path other = fs::path(a.output) / (a.format == "transforms" ? "sparse" : "sparse/0/images.bin");
   std::error_code ignored;
-  if (a.format != "colmap" && fs::exists(other, ignored))
-    throw Error(
-        fmt::format("{} already exists and would be read instead; give another folder with -o, or remove it",
-                    other.string()));
+  for (const SceneWriter& writer : scene_writers()) {
+    if (writer.name == a.format) return;
+    const fs::path other = fs::path(a.output) / writer.main_file;
+    if (fs::exists(other, ignored))
+      throw Error(fmt::format(
+          "{} already exists and would be read instead; give another folder with -o, or remove it",
+          other.string()));
+  }
 }
 
 void run_synth(SynthArguments a) {
@@ -75,7 +75,7 @@ void run_synth(SynthArguments a) {
   a.options.height_px = size.height_px;
   check_output(a);
   const std::vector<SynthView> views = synth_cameras(a.options);
-  const fs::path images = create_folder(fs::path(a.output) / "images");
+  const fs::path images = create_folder(fs::path(a.output) / scene_writer(a.format).image_folder);
   const fs::path depths = a.depth ? create_folder(fs::path(a.output) / "depth") : fs::path();
   catch_interrupts();
   Progress progress(static_cast<int>(views.size()));
@@ -93,6 +93,12 @@ void run_synth(SynthArguments a) {
   progress.finish(done, "views");
   print("{}: {} views of {}x{}, seed {}\n", a.output, views.size(), a.options.width_px, a.options.height_px,
         a.options.seed);
+}
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const SceneWriter& writer : scene_writers()) names.emplace_back(writer.name);
+  return names;
 }
 
 // Options that spoil the scene in known ways. The same seed without them gives the truth.
@@ -138,7 +144,7 @@ void add_synth(CLI::App& app) {
       ->check(whole_number(0, INT64_MAX))
       ->capture_default_str();
   command->add_option("--format", a->format, "format of the cameras and points")
-      ->check(CLI::IsMember({"colmap", "colmap-text", "transforms"}))
+      ->check(CLI::IsMember(format_names()))
       ->capture_default_str();
   command->add_flag("--depth", a->depth, "also write the true depth of every pixel, as depth/*.npy");
   command->add_flag("--transparent", a->options.transparent,

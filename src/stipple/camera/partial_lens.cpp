@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "stipple/core/error.h"
@@ -37,13 +38,16 @@ Lens resolve_lens(const PartialLens& from, int width_px, int height_px) {
   };
   std::optional<double> x = from.focal_x_px ? from.focal_x_px : focal(w, from.field_of_view_x_rad);
   std::optional<double> y = from.focal_y_px ? from.focal_y_px : focal(h, from.field_of_view_y_rad);
+  const double longer = std::max(w, h);
+  if (!x && from.focal_of_side) x = *from.focal_of_side * longer;
   if (!x) x = y;
   if (!y) y = x;
   if (!x) throw Error("the focal length is missing: set fl_x, camera_angle_x or x_fov");
   if (!(*x > kMinFocal_px && *y > kMinFocal_px && *x < kMaxPixel && *y < kMaxPixel))
     throw Error(fmt::format("the focal length of {} x {} pixels is invalid", *x, *y));
   lens.focal_px = {*x, *y};
-  lens.center_px = {from.center_x_px.value_or(w / 2), from.center_y_px.value_or(h / 2)};
+  lens.center_px = {from.center_x_px.value_or(w / 2 + from.center_x_of_side.value_or(0) * longer),
+                    from.center_y_px.value_or(h / 2 + from.center_y_of_side.value_or(0) * longer)};
   if (!(std::abs(lens.center_px.x) < kMaxPixel && std::abs(lens.center_px.y) < kMaxPixel))
     throw Error(fmt::format("the principal point ({}, {}) is invalid", lens.center_px.x, lens.center_px.y));
   lens.width_px = static_cast<int>(w);

@@ -11,7 +11,10 @@ namespace stipple {
 struct PartialLens {
   std::optional<double> width_px, height_px, focal_x_px, focal_y_px, center_x_px, center_y_px;
   std::optional<double> field_of_view_x_rad, field_of_view_y_rad;  // used if the focal length is missing
-  Lens distortion;                                                 // model, kind and coefficients
+  // As fractions of the photo's longer side; used if the pixels are missing. The centre is relative to the
+  // middle of the photo.
+  std::optional<double> focal_of_side, center_x_of_side, center_y_of_side;
+  Lens distortion;          // model, kind and coefficients
   std::string unsupported;  // a message if the lens cannot be undistorted, else empty
 
   PartialLens() = default;

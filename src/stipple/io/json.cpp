@@ -8,8 +8,6 @@ namespace stipple {
 
 namespace {
 
-constexpr std::size_t kMaxDepth = 64;          // a matrix in a frame of a transforms.json is at depth 4
-constexpr std::size_t kMaxValues = 5'000'000;  // of up to 100 bytes each; a frame has about 40
 constexpr std::size_t kNone = std::string_view::npos;
 
 // Returns the position behind the string or comment that starts at `begin`.
@@ -44,7 +42,7 @@ std::string_view json_excess(std::string_view text) {
         continue;
       case '[':
       case '{':
-        if (++depth > kMaxDepth) return "is nested more than 64 levels deep; export it again";
+        if (++depth > kMaxJsonDepth) return kTooDeepJson;
         ++separators;
         break;
       case ']':
@@ -57,7 +55,7 @@ std::string_view json_excess(std::string_view text) {
       default:
         break;
     }
-    if (separators > kMaxValues) return "has more than 5 million values; export fewer photos";
+    if (separators > kMaxJsonValues) return kTooManyJsonValues;
     ++i;
   }
   return {};

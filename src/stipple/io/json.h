@@ -4,12 +4,18 @@
 // brackets, and copying or printing a deeply nested value overflows the stack; the limits here are far beyond
 // what Stipple and the programs whose files it reads write. Include this in .cpp files only: the header of
 // the parser compiles slowly.
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "stipple/core/byte_text.h"
 
 namespace stipple {
+
+constexpr std::size_t kMaxJsonDepth = 64;          // a matrix in a frame of a transforms.json is at depth 4
+constexpr std::size_t kMaxJsonValues = 5'000'000;  // of up to 100 bytes each; a frame has about 40
+constexpr std::string_view kTooDeepJson = "is nested more than 64 levels deep; export it again";
+constexpr std::string_view kTooManyJsonValues = "has more than 5 million values; export fewer photos";
 
 // Returns what makes the text too costly to parse, as the end of a sentence that starts with the name of the
 // file; empty if nothing does.

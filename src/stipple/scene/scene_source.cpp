@@ -9,7 +9,10 @@
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 #include "stipple/scene/formats/colmap.h"
+#include "stipple/scene/formats/files_with_extension.h"
 #include "stipple/scene/formats/points_file.h"
+#include "stipple/scene/formats/source_builder.h"
+#include "stipple/scene/formats/tools.h"
 #include "stipple/scene/formats/transforms.h"
 #include "stipple/scene/image_finder.h"
 
@@ -22,22 +25,6 @@ namespace {
 using Problems = std::vector<SceneProblem>;
 
 constexpr const char* kFailedPoses = "They are left out; the reconstruction failed for them.";
-
-// Adds a problem if anything was dropped.
-void report(const Dropped& dropped, const char* noun, const char* what, const char* advice, Problems& to) {
-  if (dropped.count == 0) return;
-  to.push_back({false, describe(dropped, noun, what), advice});
-}
-
-void report_duplicates(const Dropped& duplicates, Problems& to) {
-  report(duplicates, "image", "with a duplicate name", "Only the first image of each name is used.", to);
-}
-
-void report_unusable_camera(std::size_t image_count, const std::string& why, Problems& to) {
-  if (image_count == 0) return;
-  to.push_back({false, fmt::format("{} with an unusable camera: {}", count_of(image_count, "image"), why),
-                "They are left out."});
-}
 
 void report_colmap(const ColmapModel& model, Problems& to) {
   report(model.bad_poses, "image", "with an invalid pose", kFailedPoses, to);
@@ -184,6 +171,44 @@ SceneSource read_transforms(const fs::path& file) {
   return source;
 }
 
+using Reader = SceneSource (*)(const fs::path&);
+
+struct Format {
+  std::optional<fs::path> (*find)(const fs::path& folder);
+  Reader read;
+};
+
+// Besides COLMAP, in the order in which they are looked for: first those whose files have names of their own.
+constexpr Format kFormats[] = {
+    {find_transforms, read_transforms}, {find_opensfm, read_opensfm},
+    {find_openmvg, read_openmvg},       {find_polycam, read_polycam},
+    {find_metashape, read_metashape},   {find_realitycapture, read_realitycapture},
+};
+
+struct SceneFile {
+  fs::path path;
+  Reader read;
+};
+
+std::optional<SceneFile> find_scene_file(const fs::path& folder) {
+  for (const Format& format : kFormats)
+    if (const std::optional<fs::path> path = format.find(folder)) return SceneFile{*path, format.read};
+  return {};
+}
+
+// Recognises a file that the user named by its extension and, for .json, by its start; null if it cannot be
+// one.
+Reader reader_of_file(const fs::path& path) {
+  const fs::path extension = path.extension();
+  if (extension == ".xml") return read_metashape;
+  if (extension == ".csv") return read_realitycapture;
+  if (extension != ".json") return nullptr;
+  const std::string start = first_bytes(path);
+  const std::size_t first = start.find_first_not_of(" \t\r\n");
+  if (first != start.npos && start[first] == '[') return read_opensfm;
+  return start.find("\"sfm_data_version\"") != start.npos ? read_openmvg : read_transforms;
+}
+
 }  // namespace
 
 std::string count_of(std::size_t count, const char* noun) {
@@ -197,21 +222,26 @@ std::string describe(const Dropped& dropped, const char* noun, std::string_view 
 
 SceneSource read_scene_source(const fs::path& path) {
   std::error_code ignored;
-  if (fs::is_regular_file(path, ignored) && path.extension() == ".json") return read_transforms(path);
+  if (fs::is_regular_file(path, ignored))
+    if (const Reader read = reader_of_file(path)) return read(path);
   if (!fs::exists(path, ignored)) throw Error(fmt::format("{}: there is no such folder", path.string()));
   if (!fs::is_directory(path, ignored))
     throw Error(
-        fmt::format("{}: this is a file; give the scene's folder or a transforms.json", path.string()));
+        fmt::format("{}: this is a file; give the scene's folder, or a .json, .xml or .csv file with cameras",
+                    path.string()));
   // Without a trailing slash, so that lexically_relative() works.
-  const fs::path root = (path / ".").lexically_normal().parent_path();
-  std::vector<fs::path> models = find_colmap_models(root.empty() ? fs::path(".") : root);
-  const std::optional<fs::path> transforms = find_transforms(path);
-  // Beside a transforms.json, an images.txt may be just a list of names.
-  if (transforms) std::erase_if(models, [](const fs::path& m) { return !is_whole_colmap_model(m); });
-  if (!models.empty()) return read_colmap(root.empty() ? fs::path(".") : root, models);
-  if (transforms) return read_transforms(*transforms);
-  throw NotAScene(fmt::format("{}: this folder holds neither a COLMAP model (sparse/0) nor a transforms.json",
-                              path.string()));
+  fs::path root = (path / ".").lexically_normal().parent_path();
+  if (root.empty()) root = ".";
+  std::vector<fs::path> models = find_colmap_models(root);
+  const std::optional<SceneFile> file = find_scene_file(root);
+  // Beside the file of another format, an images.txt may be just a list of names.
+  if (file) std::erase_if(models, [](const fs::path& m) { return !is_whole_colmap_model(m); });
+  if (!models.empty()) return read_colmap(root, models);
+  if (file) return file->read(file->path);
+  throw NotAScene(fmt::format(
+      "{}: this folder holds neither a COLMAP model (sparse/0) nor a transforms.json, nor cameras of "
+      "another known program",
+      path.string()));
 }
 
 }  // namespace stipple

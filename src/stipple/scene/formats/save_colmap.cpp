@@ -156,8 +156,7 @@ void save_text(std::span<const PosedImage> views, const Cameras& cameras, const 
 
 }  // namespace
 
-void save_colmap(std::span<const PosedImage> views, const Points& points, ColmapFormat format,
-                 const fs::path& folder) {
+void save_colmap(PosedImages views, const Points& points, ColmapFormat format, const fs::path& folder) {
   const Cameras cameras = shared_cameras(views);
   if (format == ColmapFormat::kBinary)
     save_binary(views, cameras, points, folder);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Writes scenes into an existing folder, whose photos are in images/.
+// Writes scenes into an existing folder.
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "stipple/scene/formats/colmap.h"
 #include "stipple/scene/scene.h"
@@ -11,17 +13,41 @@
 namespace stipple {
 
 struct PosedImage {
-  std::string name;  // of the file in images/
+  std::string name;  // of the file in the folder of the photos
   Lens lens;
   RigidTransform camera_from_world;
+  std::string mask_name = {};        // of the file, relative to the scene; empty means none
+  std::optional<bool> is_test = {};  // absent if the data does not say
 };
 
+using PosedImages = std::span<const PosedImage>;
+
 // Writes cameras, images and points3D into this folder, usually sparse/0. Equal lenses share a camera.
-void save_colmap(std::span<const PosedImage> images, const Points& points, ColmapFormat format,
+void save_colmap(PosedImages images, const Points& points, ColmapFormat format,
                  const std::filesystem::path& folder);
 
-// Writes transforms.json in nerfstudio's dialect, and points.ply unless there are no points.
-void save_transforms(std::span<const PosedImage> images, const Points& points,
-                     const std::filesystem::path& folder);
+// Writes transforms.json in nerfstudio's dialect, and points.ply unless there are no points. The photos are
+// in images/.
+void save_transforms(PosedImages images, const Points& points, const std::filesystem::path& folder);
+
+// The formats of other programs (scene/formats/tools.h). Each throws Error for a lens that its format does
+// not have.
+void save_metashape(PosedImages images, const Points& points, const std::filesystem::path& folder);
+void save_realitycapture(PosedImages images, const Points& points, const std::filesystem::path& folder);
+void save_opensfm(PosedImages images, const Points& points, const std::filesystem::path& folder);
+void save_openmvg(PosedImages images, const Points& points, const std::filesystem::path& folder);
+void save_polycam(PosedImages images, const Points& points, const std::filesystem::path& folder);
+
+// A format as the user names it. save() writes cameras and points into the folder of a scene.
+struct SceneWriter {
+  std::string_view name;
+  const char* image_folder;  // where the photos belong, in the folder of the scene
+  const char* main_file;     // by which the format is recognised
+  void (*save)(PosedImages images, const Points& points, const std::filesystem::path& folder);
+};
+
+// All formats, in the order in which load_scene() looks for them.
+std::span<const SceneWriter> scene_writers();
+const SceneWriter& scene_writer(std::string_view name);  // of one of these names
 
 }  // namespace stipple
