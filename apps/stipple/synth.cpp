@@ -58,15 +58,11 @@ void save_cameras(const SynthArguments& a, const std::vector<SynthView>& views) 
 
 // Refuses a folder with files of another format that would be read instead of the new ones.
 void check_output(const SynthArguments& a) {
-  std::error_code ignored;
-  for (const SceneWriter& writer : scene_writers()) {
-    if (writer.name == a.format) return;
-    const fs::path other = fs::path(a.output) / writer.main_file;
-    if (fs::exists(other, ignored))
-      throw Error(fmt::format(
-          "{} already exists and would be read instead; give another folder with -o, or remove it",
-          other.string()));
-  }
+  const fs::path other = scene_read_instead(a.format, a.output);
+  if (!other.empty())
+    throw Error(
+        fmt::format("{} already exists and would be read instead; give another folder with -o, or remove it",
+                    other.string()));
 }
 
 void run_synth(SynthArguments a) {

@@ -85,7 +85,7 @@ class Scene:
 
 
 def load_scene(path: Path, **options: Any) -> Scene:
-    """Reads a COLMAP or transforms.json scene. The options are those of `stipple train` for photos: max_resolution,
+    """Reads a scene of any format that `stipple check` accepts. The options are those of `stipple train` for photos: max_resolution,
     downscale, images, alpha, random_points; and seed, for the random points."""
     for name in options:
         if name != "seed" and name not in _stipple.SCENE_OPTIONS:

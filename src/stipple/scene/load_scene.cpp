@@ -18,8 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kTestEvery = 8;  // by convention, one view in eight is held out
-
 void split(const SceneSource& source, Scene& scene) {
   const bool has_own = std::any_of(source.images.begin(), source.images.end(),
                                    [](const SourceImage& i) { return i.is_test.has_value(); });

@@ -236,13 +236,15 @@ TEST(LoadScene, SurvivesCyclicLinks) {
 TEST(LoadScene, RejectsWhatIsNotAScene) {
   TestFolder folder;
   EXPECT_EQ(problems_of(folder),
-            "scene: this folder holds neither a COLMAP model (sparse/0) nor a transforms.json\n");
+            "scene: this folder holds neither a COLMAP model (sparse/0) nor a transforms.json, nor cameras "
+            "of another known program\n");
   EXPECT_THROW(load_scene(folder.path()), NotAScene);
   EXPECT_EQ(error_of([&] { load_scene(folder / "nowhere"); }),
             (folder / "nowhere").string() + ": there is no such folder");
   folder.write("file", "x");
   EXPECT_EQ(error_of([&] { load_scene(folder / "file"); }),
-            (folder / "file").string() + ": this is a file; give the scene's folder or a transforms.json");
+            (folder / "file").string() +
+                ": this is a file; give the scene's folder, or a .json, .xml or .csv file with cameras");
   fs::create_directories(folder / "sparse/0");
   save_colmap({}, {}, ColmapFormat::kBinary, folder / "sparse/0");
   EXPECT_EQ(problems_of(folder), "scene: the scene lists no images; export it again\n");

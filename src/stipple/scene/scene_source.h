@@ -13,6 +13,8 @@
 
 namespace stipple {
 
+constexpr std::size_t kTestEvery = 8;  // by convention, one view in eight is held out
+
 struct SourceImage {
   std::string name;       // relative to the image folder
   std::string mask_name;  // relative to the scene; empty means none is named

@@ -53,10 +53,10 @@ void read_model(const json& object, PartialLens& lens) {
 }
 
 void read_distortion(const json& object, Lens& lens) {
-  double* to[] = {&lens.radial[0], &lens.radial[1],     &lens.radial[2],
-                  &lens.radial[3], &lens.tangential[0], &lens.tangential[1]};
-  const char* fields[] = {"k1", "k2", "k3", "k4", "p1", "p2"};
-  for (int i = 0; i < 6; ++i)
+  double* to[] = {&lens.radial[0],     &lens.radial[1],     &lens.radial[2], &lens.radial[3],
+                  &lens.tangential[0], &lens.tangential[1], &lens.radial[4], &lens.radial[5]};
+  const char* fields[] = {"k1", "k2", "k3", "k4", "p1", "p2", "k5", "k6"};
+  for (int i = 0; i < 8; ++i)
     if (const auto value = number_in(object, fields[i])) *to[i] = *value;
   const auto list = object.find("distortion_params");
   if (list == object.end() || !list->is_array()) return;

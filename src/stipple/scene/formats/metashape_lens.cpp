@@ -85,6 +85,7 @@ LensWithTerms read_metashape_lens(pugi::xml_node sensor) {
   if (!is_fisheye) lens.distortion.tangential = {c.p[1], c.p[0]};
   leave_out_terms(c, is_fisheye, result);
   judge(result);
+  if (!lens.unsupported.empty()) return refuse(lens.unsupported);
   return result;
 }
 

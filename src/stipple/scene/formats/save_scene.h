@@ -50,4 +50,8 @@ struct SceneWriter {
 std::span<const SceneWriter> scene_writers();
 const SceneWriter& scene_writer(std::string_view name);  // of one of these names
 
+// The file of another format that load_scene() would read in this folder instead of one of this format; empty
+// if there is none.
+std::filesystem::path scene_read_instead(std::string_view format, const std::filesystem::path& folder);
+
 }  // namespace stipple

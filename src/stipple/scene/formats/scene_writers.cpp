@@ -44,4 +44,13 @@ const SceneWriter& scene_writer(std::string_view name) {
   return *found;
 }
 
+fs::path scene_read_instead(std::string_view format, const fs::path& folder) {
+  std::error_code ignored;
+  for (const SceneWriter& writer : kWriters) {
+    if (writer.name == format) break;
+    if (fs::exists(folder / writer.main_file, ignored)) return folder / writer.main_file;
+  }
+  return {};
+}
+
 }  // namespace stipple

@@ -123,7 +123,7 @@ SceneSource SourceBuilder::build(std::string format, fs::path base, std::vector<
         {static_cast<float>(p.x), static_cast<float>(p.y), static_cast<float>(p.z)});
   }
   source.points.color = std::move(colors_);
-  report(broken_, "entry", "that cannot be read", "They are left out; export the file again.",
+  report(broken_, "record", "that cannot be read", "They are left out; export the file again.",
          source.problems);
   report(unposed_, "image", "without a pose", "They are left out; their program did not align them.",
          source.problems);
