@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple convert: models from one format to another, joined and edited on the way.
+// stipple convert: models from one format to another, joined and edited on the way; and scenes
+// (convert_scene.h).
 #include <fmt/format.h>
 
 #include <limits>
@@ -11,6 +12,7 @@
 #include "apps/stipple/convert/edits.h"
 #include "apps/stipple/convert/format_flags.h"
 #include "apps/stipple/convert/report.h"
+#include "apps/stipple/convert_scene.h"
 #include "apps/stipple/options/backend_choice.h"
 #include "apps/stipple/run/run_folder.h"
 #include "apps/stipple/run/run_model.h"
@@ -36,6 +38,7 @@ struct ConvertArguments {
   FormatFlags formats;
   BackendChoice backend;
   bool json = false;
+  SceneFlags scene_flags;
 };
 
 // Called before the work, so that a mistake is reported at once.
@@ -155,8 +158,9 @@ void run_convert(const ConvertArguments& a) {
 
 void add_convert(CLI::App& app) {
   auto a = std::make_shared<ConvertArguments>();
-  CLI::App* command = app.add_subcommand(
-      "convert", "Convert models between formats; join, crop, prune, transform and reorder them");
+  CLI::App* command = app.add_subcommand("convert",
+                                         "Convert models between formats; join, crop, prune, transform and "
+                                         "reorder them; or convert a scene (--to)");
   // One list, since CLI11 leaves nothing for a name behind a list.
   command
       ->add_option(
@@ -177,10 +181,14 @@ void add_convert(CLI::App& app) {
   add_edit_flags(*command, a->edits);
   add_format_flags(*command, a->formats);
   add_backend_options(*command, a->backend);
+  add_scene_flags_of_convert(*command, a->scene_flags);
   command->callback([a] {
     a->output = a->inputs.back();
     a->inputs.pop_back();
-    run_convert(*a);
+    if (a->scene_flags.to.empty())
+      run_convert(*a);
+    else
+      convert_scene(a->inputs, a->output, a->scene_flags);
   });
 }
 

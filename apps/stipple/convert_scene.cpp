@@ -22,6 +22,8 @@ PhotoTransfer transfer_of(const std::string& name) {
 
 void add_scene_flags_of_convert(CLI::App& command, SceneFlags& flags) {
   constexpr const char* kGroup = "Scenes";
+  const std::vector<CLI::Option*> of_models = command.get_options(
+      [&](const CLI::Option* o) { return !o->get_positional() && o != command.get_help_ptr(); });
   CLI::Option* to =
       command
           .add_option("--to", flags.to,
@@ -29,6 +31,7 @@ void add_scene_flags_of_convert(CLI::App& command, SceneFlags& flags) {
                       "folder in this format")
           ->check(CLI::IsMember({"colmap", "colmap-text", "transforms"}))
           ->group(kGroup);
+  for (CLI::Option* option : of_models) to->excludes(option);
   command
       .add_option(
           "--photos", flags.photos,
@@ -45,11 +48,15 @@ void add_scene_flags_of_convert(CLI::App& command, SceneFlags& flags) {
       ->needs(to);
 }
 
-void convert_scene(const std::string& path, const std::string& folder, const SceneFlags& flags) {
+void convert_scene(const std::vector<std::string>& scenes, const std::string& folder,
+                   const SceneFlags& flags) {
+  if (scenes.size() != 1)
+    throw OptionError(
+        "to", fmt::format("takes the name of a scene and that of a folder, not {} names", scenes.size() + 1));
   SceneOptions load;
   load.images = flags.images;
   load.random_point_count = 0;  // only points of the scene's own are written
-  const Scene scene = load_scene(path, load);
+  const Scene scene = load_scene(scenes[0], load);
   catch_interrupts();
   const int count = static_cast<int>(scene.views.size());
   Progress progress(count);

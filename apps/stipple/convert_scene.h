@@ -3,6 +3,7 @@
 // stipple convert --to: scenes from one format to another.
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace stipple {
 
@@ -11,8 +12,11 @@ struct SceneFlags {  // as given; `to` is empty unless a scene is to be converte
   bool overwrite = false;
 };
 
+// Adds the flags; with --to, all flags that the command has so far are refused, since they are for models.
 void add_scene_flags_of_convert(CLI::App& command, SceneFlags& flags);
 
-void convert_scene(const std::string& scene, const std::string& folder, const SceneFlags& flags);
+// Throws OptionError unless there is one scene.
+void convert_scene(const std::vector<std::string>& scenes, const std::string& folder,
+                   const SceneFlags& flags);
 
 }  // namespace stipple

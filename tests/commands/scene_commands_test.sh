@@ -16,6 +16,51 @@ for format in colmap colmap-text transforms; do
   check "$format: check --json reports that it would train" says '"would_train": true'
 done
 check "all formats have the same photos" cmp colmap/images/0003.png transforms/images/0003.png
+for format in metashape realitycapture opensfm openmvg polycam; do
+  run synth -o $format --views 12 --size 64x48 --format $format
+  check "synth $format succeeds" status_is 0
+  run check $format
+  check "check accepts $format" status_is 0
+  check "$format: check counts the images" says "images   12: 10 to train on, 2 held out with --eval"
+  points="15000, of which a photo shows about "
+  [ $format != polycam ] || points="100000 (random)"
+  check "$format: check counts the points" says "points   $points"
+done
+run check metashape
+check "check names the format and the file of the points" says "format   Metashape (cameras.xml), points from points.ply"
+
+# Scenes are converted, with the warning that is needed and without the others.
+for to in colmap colmap-text transforms; do
+  run convert opensfm converted-$to --to $to
+  check "convert --to $to succeeds" status_is 0
+  check "convert --to $to says what it wrote" says "converted-$to: 12 views, 15000 points, from OpenSfM (reconstruction.json)"
+  check "convert --to $to copies the photos" cmp opensfm/images/0003.png converted-$to/images/0003.png
+  run check converted-$to
+  check "check accepts what convert --to $to wrote" says "points   15000, of which a photo shows about "
+done
+run convert polycam/keyframes linked --to transforms --photos link
+check "convert --photos link makes links" [ -L linked/images/0003.png ]
+check "convert warns that there are no points" tells "the scene has no points to start from"
+run check linked
+check "check accepts a scene of links" status_is 0
+run convert opensfm bare --to colmap --photos none
+check "convert --photos none writes no photos" [ ! -e bare/images ]
+run convert opensfm linked --to transforms
+check "convert refuses a folder that is not empty" fails_with "linked: this folder is not empty; name another one, or allow to write into it (see --overwrite)"
+run convert opensfm linked --to transforms --overwrite
+check "convert --overwrite writes into it" status_is 0
+check "convert --overwrite replaces links by copies" [ ! -L linked/images/0003.png ]
+run convert opensfm opensfm/new --to colmap
+check "convert refuses a folder in the scene" fails_with "overlaps with that of the scene"
+check "a refused folder is not made" [ ! -e opensfm/new ]
+run convert nowhere other --to colmap
+check "convert: a missing scene is named" one_line_with "nowhere"
+run convert opensfm metashape other --to colmap
+check "convert: two scenes are a usage error" status_is 2
+run convert opensfm other --to colmap --morton
+check "convert: options of models are refused with --to" status_is 2
+run convert opensfm other --photos link
+check "convert: options of scenes need --to" status_is 2
 run synth -o again --views 12 --size 64x48
 check "the same seed gives the same photos" cmp colmap/images/0003.png again/images/0003.png
 check "the same seed gives the same points" cmp colmap/sparse/0/points3D.bin again/sparse/0/points3D.bin

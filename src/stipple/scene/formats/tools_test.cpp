@@ -49,6 +49,8 @@ std::vector<PosedImage> tilted_images(const Lens& lens) {
   return images;
 }
 
+const SceneOptions kFewPoints{.random_point_count = 100};  // if there are none
+
 struct Written {
   TestFolder folder;
   Written(const SceneWriter& writer, PosedImages images, const Points& points) {
@@ -91,7 +93,7 @@ TEST_P(ToolFormat, SeesPointsAtTheSamePixels) {
   for (const Lens& lens : lenses) {
     const std::vector<PosedImage> images = tilted_images(lens);
     const Written written(writer(), images, test_points());
-    const Scene scene = load_scene(written.folder.path());
+    const Scene scene = load_scene(written.folder.path(), kFewPoints);
     ASSERT_EQ(scene.views.size(), images.size());
     for (std::size_t i = 0; i < images.size(); ++i) {
       EXPECT_EQ(fs::path(scene.views[i].name).stem(), fs::path(images[i].name).stem());
@@ -120,7 +122,7 @@ TEST_P(ToolFormat, GivesTheCamerasOfTheColmapModel) {
     TestFolder folder;
     for (const PosedImage& image : images) save_test_picture(folder / w.image_folder / image.name, 64, 48);
     w.save(images, test_points(), folder.path());
-    return load_scene(folder.path());
+    return load_scene(folder.path(), kFewPoints);
   };
   const Scene ours = load(writer()), colmap = load(scene_writer("colmap"));
   ASSERT_EQ(ours.views.size(), colmap.views.size());
@@ -145,7 +147,7 @@ TEST_P(ToolFormat, FindsTheFileByItsName) {
 TEST_P(ToolFormat, GoesBeforeAListOfNames) {
   const Written written(writer(), tilted_images(one_focal_length()), test_points());
   written.folder.write("images.txt", "00.png\n01.png\n");
-  EXPECT_EQ(load_scene(written.folder.path()).views.size(), 12u);
+  EXPECT_EQ(load_scene(written.folder.path(), kFewPoints).views.size(), 12u);
 }
 
 TEST_P(ToolFormat, RefusesLensesThatItDoesNotHave) {
@@ -164,7 +166,7 @@ TEST_P(ToolFormat, SurvivesDamage) {
   const Written written(writer(), std::span(images).first(2), test_points(3));
   const std::string whole = read_file(written.folder / writer().main_file);
   expect_flips_are_survived(written.folder, writer().main_file, whole, 300,
-                            [&](const fs::path&) { load_scene(written.folder.path()); });
+                            [&](const fs::path&) { load_scene(written.folder.path(), kFewPoints); });
   for (std::size_t length = 0; length + 1 < whole.size();
        length += 7) {  // without more than the last line's end
     written.folder.write(writer().main_file, whole.substr(0, length));
@@ -212,11 +214,11 @@ TEST(PointsBeside, TakesTheOnlyPlyWithPoints) {
   folder.write("notes.ply", "not a ply file");
   EXPECT_EQ(load_scene(folder.path()).format, "RealityCapture (cameras.csv), points from cloud.PLY");
   fs::copy_file(folder / "cloud.PLY", folder / "dense.ply");
-  EXPECT_NE(problems_of(folder).find(
-                "2 .ply files may hold the points\nNone is used; name the right one points.ply.\n"),
+  EXPECT_NE(problems_of(folder, kFewPoints)
+                .find("2 .ply files may hold the points\nNone is used; name the right one points.ply.\n"),
             std::string::npos);
   fs::copy_file(folder / "cloud.PLY", folder / "points.ply");
-  EXPECT_EQ(problems_of(folder), "");
+  EXPECT_EQ(problems_of(folder, kFewPoints), "");
 }
 
 // The middle of the Earth is 6,400 km away, where 32-bit numbers are half a metre apart.
@@ -230,7 +232,7 @@ TEST(FarScenes, AreMovedToTheOrigin) {
                        400000.0 + static_cast<double>(i) / 1024, i);
   }
   folder.write("c.csv", csv);
-  const Scene scene = load_scene(folder.path());
+  const Scene scene = load_scene(folder.path(), kFewPoints);
   ASSERT_EQ(scene.views.size(), 12u);
   // The middle of 0 .. 11 is 5.5. A level camera looks along y, with its x axis along x and its y axis down.
   for (std::size_t i = 0; i < 12; ++i) {
@@ -240,10 +242,10 @@ TEST(FarScenes, AreMovedToTheOrigin) {
     EXPECT_NEAR(t.y, d, 1e-5);
     EXPECT_NEAR(t.z, 0, 1e-5);
   }
-  EXPECT_TRUE(problems_of(folder).starts_with(
-      "the scene is far from the origin, at (400000.005, 5000000.000, 5.500)\n"
-      "This place becomes the origin, because positions are 32-bit numbers.\n"))
-      << problems_of(folder);
+  EXPECT_TRUE(problems_of(folder, kFewPoints)
+                  .starts_with("the scene is far from the origin, at (400000.005, 5000000.000, 5.500)\n"
+                               "This place becomes the origin, because positions are 32-bit numbers.\n"))
+      << problems_of(folder, kFewPoints);
 }
 
 }  // namespace
