@@ -22,8 +22,8 @@ PhotoTransfer transfer_of(const std::string& name) {
 
 void add_scene_flags_of_convert(CLI::App& command, SceneFlags& flags) {
   constexpr const char* kGroup = "Scenes";
-  const std::vector<CLI::Option*> of_models = command.get_options(
-      [&](const CLI::Option* o) { return !o->get_positional() && o != command.get_help_ptr(); });
+  for (const CLI::Option* option : command.get_options())
+    if (!option->get_positional() && option != command.get_help_ptr()) flags.of_models.push_back(option);
   CLI::Option* to =
       command
           .add_option("--to", flags.to,
@@ -31,7 +31,6 @@ void add_scene_flags_of_convert(CLI::App& command, SceneFlags& flags) {
                       "folder in this format")
           ->check(CLI::IsMember({"colmap", "colmap-text", "transforms"}))
           ->group(kGroup);
-  for (CLI::Option* option : of_models) to->excludes(option);
   command
       .add_option(
           "--photos", flags.photos,
@@ -53,6 +52,9 @@ void convert_scene(const std::vector<std::string>& scenes, const std::string& fo
   if (scenes.size() != 1)
     throw OptionError(
         "to", fmt::format("takes the name of a scene and that of a folder, not {} names", scenes.size() + 1));
+  for (const CLI::Option* option : flags.of_models)
+    if (option->count() > 0)
+      throw OptionError("to", fmt::format("converts a scene, but {} is for models", option->get_name()));
   SceneOptions load;
   load.images = flags.images;
   load.random_point_count = 0;  // only points of the scene's own are written

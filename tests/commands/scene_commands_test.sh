@@ -59,6 +59,7 @@ run convert opensfm metashape other --to colmap
 check "convert: two scenes are a usage error" status_is 2
 run convert opensfm other --to colmap --morton
 check "convert: options of models are refused with --to" status_is 2
+check "convert: the error names them" one_line_with "--to converts a scene, but --morton is for models"
 run convert opensfm other --photos link
 check "convert: options of scenes need --to" status_is 2
 run synth -o again --views 12 --size 64x48
