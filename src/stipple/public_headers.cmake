@@ -43,6 +43,7 @@ set(public_headers
   photo/load_photo.h
   photo/photo.h
   scene/check_scene.h
+  scene/save_scene.h
   scene/scene.h
   stipple.h
   synth/synth.h
