@@ -112,7 +112,10 @@ void run_check(const CheckArguments& a) {
 void add_check(CLI::App& app) {
   auto a = std::make_shared<CheckArguments>();
   CLI::App* command = app.add_subcommand("check", "Check a scene for problems before training");
-  command->add_option("scene", a->scene, "folder with a COLMAP model, a transforms.json or cameras of another program")->required();
+  command
+      ->add_option("scene", a->scene,
+                   "folder with a COLMAP model, a transforms.json or cameras of another program")
+      ->required();
   command->add_option("-o,--output", a->drawing,
                       ".png file for a drawing of the cameras and points, from above and from the side");
   command->add_flag("--json", a->json, "print the report as JSON");

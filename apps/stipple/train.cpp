@@ -454,7 +454,10 @@ void run_train(const TrainArguments& a) {
 void add_train(CLI::App& app) {
   auto a = std::make_shared<TrainArguments>();
   CLI::App* command = app.add_subcommand("train", "Train a model from a scene: photos with known cameras");
-  command->add_option("scene", a->scene, "folder with a COLMAP model, a transforms.json or cameras of another program")->required();
+  command
+      ->add_option("scene", a->scene,
+                   "folder with a COLMAP model, a transforms.json or cameras of another program")
+      ->required();
   command
       ->add_option("-o,--output", a->output,
                    "folder for model.ply, checkpoint, metrics.json, log.jsonl and options.json")

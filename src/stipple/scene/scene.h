@@ -85,10 +85,11 @@ class NotAScene : public Error {
   using Error::Error;
 };
 
-// Reads a scene: a folder, or the file with its cameras (docs/formats.md lists the formats). Of photos only the sizes are read,
-// unless they have an alpha channel whose use must be recognised, or from which points are carved. Broken
-// images and points are left out and reported in `problems`. Throws Error if no usable image remains. Unless
-// the data names its test views, every 8th view in name order is one, starting with the first.
+// Reads a scene: a folder, or the file with its cameras (docs/formats.md lists the formats). Of photos only
+// the sizes are read, unless they have an alpha channel whose use must be recognised, or from which points
+// are carved. Broken images and points are left out and reported in `problems`. Throws Error if no usable
+// image remains. Unless the data names its test views, every 8th view in name order is one, starting with the
+// first.
 Scene load_scene(const std::filesystem::path& path, const SceneOptions& options = {});
 
 }  // namespace stipple
