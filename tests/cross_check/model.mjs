@@ -70,6 +70,17 @@ function unitRotation(model, i) {
   return [q[0] / length, q[1] / length, q[2] / length, q[3] / length];
 }
 
+// Of the quaternions that turn a Gaussian as q does, the one nearest to p: a half turn about an axis of the Gaussian changes
+// nothing, nor does the sign.
+function sameAxes([w, x, y, z], p) {
+  let best = { dot: -1 };
+  for (const r of [[w, x, y, z], [-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]]) {
+    const dot = p[0] * r[0] + p[1] * r[1] + p[2] * r[2] + p[3] * r[3];
+    if (Math.abs(dot) > best.dot) best = { dot: Math.abs(dot), q: dot < 0 ? r.map((value) => -value) : r };
+  }
+  return best.q;
+}
+
 const clamp = (value, range) => (range ? Math.min(Math.max(value, range[0]), range[1]) : value);
 
 // Calls visit(field, wanted, found, largest difference allowed) for every value of Gaussian i of `a` and Gaussian j of `b`,
@@ -87,10 +98,9 @@ function visitValues(a, i, b, j, format, visit) {
   }
   if (!one("opacity", sigmoid(a.logit[i]), sigmoid(b.logit[j]), 0)) return;
   const p = unitRotation(a, i);
-  const q = unitRotation(b, j);
-  const sign = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3] < 0 ? -1 : 1;
+  const q = sameAxes(unitRotation(b, j), p);
   for (let c = 0; c < 4; ++c)
-    if (!visit("rotation", p[c], sign * q[c], step("rotation", p, c) + 1e-6)) return;
+    if (!visit("rotation", p[c], q[c], step("rotation", p, c) + 1e-6)) return;
   for (let c = 0; c < 3; ++c)
     if (!one("base", a.sh[i * a.shCount * 3 + c], b.sh[j * b.shCount * 3 + c], c)) return;
   for (let k = 3; k < a.shCount * 3; ++k)
