@@ -79,7 +79,7 @@ const kRead = [
   { by: "splat-transform", format: "sog", steps: "sog by splat-transform", file: "other.sog", patterns: 16,
     write: bySplatTransform(), readers: [kSplatTransform] },
   { by: "splat-transform", format: "spz-3", file: "other.spz", write: bySplatTransform("--spz-version", "3"),
-    frame: inFrame(kSpzFrame), readers: [kAdobe] },
+    options: ["--from-spz-frame", "rdf"] },
   { by: "splat-transform", format: "spz-4", file: "other.spz", write: bySplatTransform("--spz-version", "4"),
     frame: inFrame(kSpzFrame), readers: [kAdobe] },
   { by: "splat-transform", format: "glb", file: "other.glb", write: bySplatTransform() },
@@ -156,7 +156,7 @@ async function checkRead(row, model, ply, place) {
   const frame = row.frame ?? same;
   await attempt(`Stipple reads ${row.format}, ${model.count} Gaussians of degree ${model.degree}, by ${row.by}`, async () => {
     await row.write(model, ply, path);
-    const read = await readWithStipple(path);
+    const read = await readWithStipple(path, ...(row.options ?? []));
     const wrong = mistake(frame(model), read, formats[row.steps ?? row.format](path));
     if (wrong) return wrong;
     for (const reader of row.readers ?? []) {
