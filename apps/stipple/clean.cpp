@@ -84,7 +84,7 @@ void print_result(const CleanArguments& a, std::size_t count, const CleanResult&
 
 CleanResult clean_with_photos(const CleanArguments& a, const RunRecord& record, const Scene& scene,
                               const RunModel& model, Backend& backend) {
-  const std::vector<std::size_t> views = trained_views(scene, record, fs::is_directory(a.model));
+  const std::vector<std::size_t> views = trained_views(scene, record, is_run(a.model));
   PhotoCache photos(scene.views, kPhotoBytes);
   std::optional<Progress> progress;
   return clean(backend, model.gaussians,
@@ -121,7 +121,7 @@ void run_clean(const CleanArguments& a) {
   const Gaussians& gaussians = model.gaussians;
   const Scene scene = record ? load_scene(record->scene, record->scene_options) : Scene();
   // A file alone does not say over what it was rendered in training; objects are scored over white.
-  if (record && !fs::is_directory(a.model))
+  if (record && !is_run(a.model))
     model.render.background = resolve(GivenOptions{}, scene).train.render.background;
   const bool needs_backend = record || !a.report.empty();
   const std::unique_ptr<Backend> backend = needs_backend ? a.backend.make() : nullptr;

@@ -72,13 +72,15 @@ std::vector<std::uint32_t> rank(Backend& backend, const Gaussians& model, const 
   return order_of_effects(effects);
 }
 
-// Writes models beside the output, to learn their sizes and what is left of them.
-CompressTools::Stored store(const Gaussians& model, const fs::path& trial, const SaveModelOptions& options) {
+// Writes models beside the output, to learn their sizes and what is left of them. Each has a new folder,
+// since some formats have several files.
+CompressTools::Stored store(const Gaussians& model, const fs::path& name, const fs::path& beside,
+                            const SaveModelOptions& options) {
   stop_if_interrupted();
+  const TemporaryFolder folder(beside / "trial");
+  const fs::path trial = folder.path() / name;
   save_model(model, trial, options);
-  CompressTools::Stored stored{fs::file_size(trial), load_model(trial)};
-  fs::remove(trial);
-  return stored;
+  return {model_bytes(trial), load_model(trial)};
 }
 
 Gaussians tuned(Backend& backend, const Scene& scene, const Gaussians& model,
@@ -157,11 +159,11 @@ void run_compress(const CompressArguments& a) {
   const std::unique_ptr<Backend> backend = a.backend.make();
   catch_interrupts();
   RunModel model = load_run_model(a.model);
-  const std::uint64_t bytes_before = fs::file_size(model_file(a.model));
+  const std::uint64_t bytes_before = model_bytes(model_file(a.model));
   const Gaussians original = usable_part(std::move(model.gaussians), a.model);
   const Scene scene = record ? load_scene(record->scene, record->scene_options) : Scene();
   // A file alone does not say over what it was rendered in training; objects are scored over white.
-  if (record && !fs::is_directory(a.model))
+  if (record && !is_run(a.model))
     model.render.background = resolve(GivenOptions{}, scene).train.render.background;
 
   const bool has_held_out = record && record->held_out_tests;
@@ -174,7 +176,7 @@ void run_compress(const CompressArguments& a) {
   const SaveModelOptions save{.antialiased = model.render.antialiased};
   CompressTools tools;
   tools.store = [&](const Gaussians& g) {
-    return store(g, folder.path() / fs::path(a.output).filename(), save);
+    return store(g, fs::path(a.output).filename(), folder.path(), save);
   };
   tools.quality = [&](const Gaussians& g) { return judge->rate(g); };
   if (record && a.tune_steps > 0)
@@ -188,7 +190,7 @@ void run_compress(const CompressArguments& a) {
   stop_if_interrupted();
   save_model(result.model, a.output, save);
   const Summary before{bytes_before, original.size(), original.sh_degree, judge->rate_fully(original)},
-      after{fs::file_size(a.output), result.model.size(), result.model.sh_degree,
+      after{model_bytes(a.output), result.model.size(), result.model.sh_degree,
             judge->rate_fully(load_model(a.output))};
   if (a.json)
     print_json(before, after, result.quality_untuned, judge->basis());

@@ -54,17 +54,8 @@ void check_files(const ConvertArguments& a) {
   OutputFile::check(a.output);
 }
 
-// Of the file, or of all images of an SOG in a folder.
-std::uintmax_t bytes_of(const fs::path& file) {
-  std::uintmax_t bytes = fs::file_size(file);
-  if (file.filename() == "meta.json")
-    for (const fs::directory_entry& other : fs::directory_iterator(fs::absolute(file).parent_path()))
-      if (other.path().extension() == ".webp") bytes += other.file_size();
-  return bytes;
-}
-
 FileFacts facts_of(const fs::path& file, const Gaussians& gaussians, ModelFacts facts) {
-  return {file.string(), std::move(facts), bytes_of(file), gaussians.size(), gaussians.sh_degree};
+  return {file.string(), std::move(facts), model_bytes(file), gaussians.size(), gaussians.sh_degree};
 }
 
 // The models in one, which is rendered as the first of them.
@@ -169,8 +160,8 @@ void add_convert(CLI::App& app) {
                       "write; its ending tells the format",
                       model_help(), written_model_help()))
       ->required()
-      ->expected(2, std::numeric_limits<int>::max());
-  command->add_option(
+      ->expected(1, std::numeric_limits<int>::max());
+  auto* scene = command->add_option(
       "--scene", a->scene,
       "folder of the scene, whose cameras tell which Gaussians are most visible (--max-gaussians)");
   command->add_option(
@@ -179,10 +170,13 @@ void add_convert(CLI::App& app) {
       "rendered, to show what the conversion cost");
   command->add_flag("--json", a->json, "print the result as JSON");
   add_edit_flags(*command, a->edits);
+  scene->needs(command->get_option("--max-gaussians"));
   add_format_flags(*command, a->formats);
   add_backend_options(*command, a->backend);
   add_scene_flags_of_convert(*command, a->scene_flags);
   command->callback([a] {
+    if (a->inputs.size() < 2)
+      throw CLI::ArgumentMismatch("give a model to read and, as the last name, the one to write");
     a->output = a->inputs.back();
     a->inputs.pop_back();
     if (a->scene_flags.to.empty())

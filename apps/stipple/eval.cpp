@@ -43,10 +43,8 @@ struct Subject {          // what is evaluated
   bool is_run = false;  // otherwise `options` has only the scene
 };
 
-// A name with an extension is that of a file, even if there is none.
-bool names_file(const fs::path& path) {
-  return !fs::is_directory(path) && (fs::exists(path) || path.has_extension());
-}
+// A name with an extension is that of a model, even if there is none.
+bool names_model(const fs::path& path) { return !is_run(path) && (fs::exists(path) || path.has_extension()); }
 
 Subject subject_of_model(const EvalArguments& a) {
   if (a.scene.empty()) throw Error(fmt::format("{}: a model does not name its scene; {}", a.run, kGiveScene));
@@ -58,11 +56,7 @@ Subject subject_of_model(const EvalArguments& a) {
 Subject subject_of_run(const EvalArguments& a) {
   const fs::path folder = a.run;
   check_run_folder(folder);
-  Subject subject{
-      folder / "model.ply", a.sheet.empty() ? folder / "contact_sheet.png" : fs::path(a.sheet), {}};
-  if (!fs::exists(subject.model))
-    throw Error(
-        fmt::format("{}: there is no model.ply in this folder; train until a checkpoint is saved", a.run));
+  Subject subject{model_file(folder), a.sheet.empty() ? folder / "contact_sheet.png" : fs::path(a.sheet), {}};
   subject.options = load_run_record(folder);
   subject.is_run = true;
   if (!a.scene.empty()) subject.options.scene = a.scene;
@@ -120,7 +114,7 @@ void print_json(const Subject& subject, const EvalArguments& a, const Evaluation
 }
 
 void run_eval(const EvalArguments& a) {
-  const Subject subject = names_file(a.run) ? subject_of_model(a) : subject_of_run(a);
+  const Subject subject = names_model(a.run) ? subject_of_model(a) : subject_of_run(a);
   if (!subject.sheet.empty()) OutputFile::check(subject.sheet);
   SceneOptions scene_options = subject.options.scene_options;
   scene_options.random_point_count = 0;  // only photos are needed

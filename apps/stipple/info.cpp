@@ -24,7 +24,7 @@ constexpr int kPercentiles[] = {0, 5, 25, 50, 75, 95, 100};
 
 struct ModelInfo {
   ModelFacts facts;
-  std::uintmax_t bytes = 0;  // of the file
+  std::uintmax_t bytes = 0;
   std::size_t count = 0;
   int sh_degree = 0;
   Vec3f low{0, 0, 0}, high{0, 0, 0};  // bounding box of the means that are finite
@@ -61,7 +61,7 @@ bool mark_non_finite(const std::vector<T>& array, std::vector<char>& is_bad) {
 ModelInfo inspect(const std::filesystem::path& path) {
   ModelInfo info;
   const Gaussians g = load_model(path, &info.facts);
-  info.bytes = std::filesystem::file_size(path);
+  info.bytes = model_bytes(path);
   info.count = g.size();
   info.sh_degree = g.sh_degree;
   std::vector<char> is_bad(g.size(), 0);

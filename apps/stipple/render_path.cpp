@@ -13,6 +13,7 @@
 #include "apps/stipple/options/whole_number.h"
 #include "apps/stipple/programs/video.h"
 #include "apps/stipple/run/run_folder.h"
+#include "apps/stipple/run/run_model.h"
 #include "apps/stipple/terminal/interrupt.h"
 #include "apps/stipple/terminal/progress.h"
 #include "apps/stipple/terminal/standard_files.h"
@@ -29,12 +30,12 @@ namespace fs = std::filesystem;
 constexpr int kMaxFrameCount = 9999;  // file names have four digits
 
 Scene load_scene_of(const PathArguments& a, const fs::path& run_or_model) {
-  const bool is_run = fs::is_directory(run_or_model);
-  if (!is_run && a.scene.empty())
+  const bool has_record = is_run(run_or_model);
+  if (!has_record && a.scene.empty())
     throw Error(fmt::format(
         "{}: a path needs the cameras of the scene; name the scene with --scene, or give a run's folder",
         run_or_model.string()));
-  RunRecord run = is_run ? load_run_record(run_or_model) : RunRecord();
+  RunRecord run = has_record ? load_run_record(run_or_model) : RunRecord();
   if (!a.scene.empty()) run.scene = a.scene;
   run.scene_options.random_point_count = 0;  // only cameras are needed
   return load_scene(run.scene, run.scene_options);

@@ -82,6 +82,22 @@ run compress run -o x.ply --target-size 1MB --target-psnr 30
 check "two goals: usage error" status_is 2
 run compress run -o x.ply --target-size big
 check "a size that is no number: usage error" status_is 2
+mkdir folder
+run convert near_too.ply folder/meta.json
+check "a model in a folder is written" [ -s folder/means_l.webp ]
+run info folder --json
+check "info of a model in a folder has the size of all its files" says "\"bytes\": $(cat folder/* | wc -c),"
+for command in "render folder --path orbit -o frames --frames 1 --size 32x24 --scene scene" "eval folder scene" "clean folder -o x.ply" \
+    "compress folder -o smaller/meta.json --target-size 100kB"; do
+  mkdir -p smaller
+  run $command --backend cpu
+  check "a model in a folder: ${command%% *} succeeds" status_is 0
+done
+check "a compressed model in a folder is no larger than allowed" [ "$(cat smaller/* | wc -c)" -le 100000 -a -s smaller/meta.json ]
+run render folder --path orbit -o frames2 --backend cpu
+check "a model in a folder has no scene: the error says how to name it" tells "name the scene with --scene"
+rm -f x.*
+
 for wrong in "--target-size 0" "--target-size -5" "--target-size nan" "--target-psnr 0" "--tune-steps -1"; do
   run compress run -o x.ply --target-size 1MB $wrong
   check "$wrong: usage error that names the option" [ "$status" = 2 -a "$(grep -c -- "${wrong%% *}" stderr)" = 1 ]

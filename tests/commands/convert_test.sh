@@ -112,6 +112,8 @@ moves "--frame can mirror" "1.0 -2.0 3.0" --frame RUF
 moves "--from-frame says where the axes pointed" "1.0 3.0 -2.0" --from-frame rub --frame rbd
 moves "frame, matrix, scale, rotation and translation are applied in this order" "24.0 -2.0 -6.0" \
   --frame rub --transform "0 1 0 0  -1 0 0 0  0 0 1 10" --scale 2 --rotate 0,90,0 --translate 10,0,-10
+zero=0.000000000000000000000000000000 one=1.000000000000000000000000000000
+moves "--transform takes numbers of many digits" "2.0 2.0 3.0" --transform "$one $zero $zero $one $zero $one $zero $zero $zero $zero $one $zero"
 printf '[[2, 0, 0, 1],\n [0, 0, -2, 1],\n [0, 2, 0, 1],\n [0, 0, 0, 1]]\n' >matrix.json
 moves "--transform takes a file" "3.0 -5.0 5.0" --transform matrix.json
 echo '{"transform": [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]], "scale": 0.5}' >nerf.json
@@ -130,6 +132,10 @@ check "--psnr of an equal model is null in JSON" json_is "j['psnr']['mean']['bet
 run convert run low.ply --sh-degree 0 --max-gaussians 1000 --psnr scene --backend cpu --json
 check "--psnr shows what an edit costs" json_is "j['psnr']['mean']['between'] < 60" True
 
+: >none.splat
+run convert none.splat none.ply
+check "a file of 0 bytes is an empty model" [ "$status" = 0 -a "$(grep -c 'inf\|nan' stdout)" = 0 ]
+
 rm -f x.*
 run convert nowhere.ply x.ply
 check "missing model: the error names it" fails_with "nowhere.ply"
@@ -147,7 +153,13 @@ done
 run convert run run/model.ply
 check "output is the model of the run: refused" fails_with "this is also an input"
 run convert four.ply
-check "no output: usage error" status_is 2
+check "no output: usage error that says what is missing" [ "$status" = 2 -a "$(grep -c "as the last name, the one to write" stderr)" = 1 ]
+run convert scene x.ply
+check "a folder without a model: the error says what is missing" fails_with "scene: there is no model.ply in this folder; name the folder of a run"
+run convert four.ply x.ply --scene scene
+check "--scene without --max-gaussians: usage error" [ "$status" = 2 -a "$(grep -c -- --max-gaussians stderr)" = 1 ]
+run convert four.ply x.ply --translate 1e10,0,0
+check "too far a move: the error names the limit" tells "between -1e9 and 1e9"
 run convert four.ply x.ply --crpo 1
 check "mistyped option: the error names the nearest" tells "did you mean --crop?"
 run convert four.ply x.ply --crop 7,7,7,8,8,8

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -30,7 +31,7 @@ constexpr const char* kGroup = "Edits, applied in this order";
 Vec3<double> parse_vector(const std::string& text) {
   const std::vector<double> v = parse_numbers(text);
   if (v.size() != 3 || !std::all_of(v.begin(), v.end(), [](double x) { return std::abs(x) < 1e9; }))
-    throw Error(fmt::format("'{}' is not three numbers x,y,z", text));
+    throw Error(fmt::format("'{}' is not three numbers x,y,z between -1e9 and 1e9", text));
   return {v[0], v[1], v[2]};
 }
 

@@ -41,7 +41,8 @@ SimilarityTransform from_object(const nlohmann::json& object, const std::string&
 }  // namespace
 
 SimilarityTransform read_matrix(const std::string& text_or_file) {
-  if (!std::filesystem::exists(text_or_file)) {
+  std::error_code error;  // a matrix may be too long for a name
+  if (!std::filesystem::exists(text_or_file, error)) {
     const bool is_matrix = text_or_file.find_first_not_of("0123456789+-.eE,;[]() \t\n") == std::string::npos;
     if (!is_matrix)
       throw Error(fmt::format("{}: there is no such file, and it is not a matrix", text_or_file));

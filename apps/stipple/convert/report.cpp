@@ -66,8 +66,9 @@ void print_text(const Conversion& conversion) {
             file.path);
   for (const RemovedGaussians& removed : conversion.removed)
     if (removed.count > 0) print("removed {} Gaussians that are {}\n", removed.count, removed.reason);
-  print("{}: {:.1f} % of the size before\n", conversion.output.path,
-        100 * static_cast<double>(after) / static_cast<double>(before));
+  if (before > 0)  // an empty .splat file has no bytes
+    print("{}: {:.1f} % of the size before\n", conversion.output.path,
+          100 * static_cast<double>(after) / static_cast<double>(before));
   if (conversion.cost) print_cost(*conversion.cost);
 }
 

@@ -74,6 +74,9 @@ void check_run_folder(const fs::path& folder) {
 
 RunRecord load_run_record(const fs::path& folder) {
   const fs::path file = folder / "options.json";
+  if (!fs::exists(file))
+    throw Error(fmt::format(
+        "{}: there is no such file; name the folder of a run of stipple train, or a model", file.string()));
   const json object = load_object(file);
   const json train = object_in(object, "train");
   RunRecord record;

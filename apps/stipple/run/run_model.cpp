@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "apps/stipple/run/run_folder.h"
+#include "stipple/core/error.h"
 
 namespace stipple {
 
@@ -13,10 +14,22 @@ std::string model_help() { return fmt::format("model ({}), or folder of a run", 
 
 std::string written_model_help() { return fmt::format("{} file", model_endings(true)); }
 
+bool is_run(const fs::path& run_or_model) {
+  if (!fs::is_directory(run_or_model)) return false;
+  return fs::exists(run_or_model / "options.json") || fs::exists(run_or_model / "model.ply") ||
+         !model_in_folder(run_or_model);
+}
+
 fs::path model_file(const fs::path& run_or_model) {
   if (!fs::is_directory(run_or_model)) return run_or_model;
-  const fs::path model = run_or_model / "model.ply", sog = run_or_model / "meta.json";
-  return fs::exists(sog) && !fs::exists(model) ? sog : model;
+  if (!is_run(run_or_model)) return *model_in_folder(run_or_model);
+  const fs::path model = run_or_model / "model.ply";
+  if (!fs::exists(model))
+    throw Error(
+        fmt::format("{}: there is no model.ply in this folder; name the folder of a run that has saved one, "
+                    "or a model",
+                    run_or_model.string()));
+  return model;
 }
 
 RunModel load_run_model(const fs::path& run_or_model, const LoadModelOptions& options) {

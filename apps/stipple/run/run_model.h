@@ -14,7 +14,12 @@ std::string model_help();
 // The same of a file that a command writes: ".ply, .spz file".
 std::string written_model_help();
 
-// The model.ply of a run's folder, the meta.json of a folder with an SOG, or the given file itself.
+// Whether this is the folder of a run. Other folders hold a model of a format with several files; one with
+// neither counts as a run, of which the files are missing.
+bool is_run(const std::filesystem::path& run_or_model);
+
+// The model.ply of a run's folder, the file that stands for the model in another folder, or the given file
+// itself. Throws Error if the folder has no model.
 std::filesystem::path model_file(const std::filesystem::path& run_or_model);
 
 struct RunModel {

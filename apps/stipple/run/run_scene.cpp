@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "apps/stipple/run/run_model.h"
 #include "stipple/core/error.h"
 
 namespace stipple {
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 
 std::optional<RunRecord> record_of_model(const std::string& run_or_model, const std::string& scene) {
   std::optional<RunRecord> record;
-  if (fs::is_directory(run_or_model)) {
+  if (is_run(run_or_model)) {
     record = load_run_record(run_or_model);
   } else if (!scene.empty()) {
     record.emplace();

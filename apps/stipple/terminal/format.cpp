@@ -9,6 +9,7 @@ namespace stipple {
 
 std::string format_bytes(std::size_t bytes) {
   const double mebibytes = static_cast<double>(bytes) / (1 << 20);
+  if (bytes < 1 << 20) return fmt::format("{:.1f} KiB", mebibytes * 1024);
   return mebibytes < 1000 ? fmt::format("{:.0f} MiB", mebibytes)
                           : fmt::format("{:.1f} GiB", mebibytes / 1024);
 }

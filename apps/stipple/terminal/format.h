@@ -6,7 +6,7 @@
 
 namespace stipple {
 
-std::string format_bytes(std::size_t bytes);  // 72 MiB
+std::string format_bytes(std::size_t bytes);  // 3.5 KiB, 72 MiB, 1.4 GiB
 
 std::string format_duration(double seconds);  // 4.2 s, 1:05, 2:03:04
 

@@ -87,10 +87,8 @@ const ModelFormat* format_of_content(const std::filesystem::path& path) {
   return found == std::end(kFormats) ? nullptr : found;
 }
 
-// The file that describes the model in a folder.
 std::filesystem::path file_of_folder(const std::filesystem::path& folder) {
-  for (const char* name : {"meta.json"})
-    if (std::filesystem::is_regular_file(folder / name)) return folder / name;
+  if (auto file = model_in_folder(folder)) return *std::move(file);
   throw Error(
       fmt::format("{}: a folder with a model has a meta.json, but this one has none; give the name of a file",
                   folder.string()));
@@ -107,7 +105,29 @@ const ModelFormat& format_to_write(const std::filesystem::path& path) {
   return *format;
 }
 
+// What the files of a model in a folder may be, besides the one that stands for it.
+bool is_part_of_model(const std::filesystem::directory_entry& entry) {
+  const std::filesystem::path ending = entry.path().extension();
+  return entry.is_regular_file() && (ending == ".webp" || ending == ".json");
+}
+
 }  // namespace
+
+std::optional<std::filesystem::path> model_in_folder(const std::filesystem::path& folder) {
+  for (const char* name : {"meta.json"})
+    if (std::filesystem::is_regular_file(folder / name)) return folder / name;
+  return {};
+}
+
+std::uintmax_t model_bytes(const std::filesystem::path& path) {
+  const bool is_folder = std::filesystem::is_directory(path);
+  if (!is_folder && path.extension() != ".json") return std::filesystem::file_size(path);
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           is_folder ? path : std::filesystem::absolute(path).parent_path()))
+    if (is_part_of_model(entry)) bytes += entry.file_size();
+  return bytes;
+}
 
 Gaussians load_model(const std::filesystem::path& given, ModelFacts* facts, const LoadModelOptions& options) {
   const std::filesystem::path path = std::filesystem::is_directory(given) ? file_of_folder(given) : given;

@@ -2,6 +2,7 @@
 // Part of the public interface.
 #pragma once
 // Models as files of any format that Stipple knows (docs/formats.md).
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -46,6 +47,13 @@ void save_model(const Gaussians& gaussians, const std::filesystem::path& path,
 
 // The usual endings of the names of all formats, or of those that can be written: ".ply, .spz".
 std::string model_endings(bool only_written);
+
+// The file that stands for the model in a folder, such as the meta.json of an SOG that is not packed into one
+// file; nothing if the folder has none.
+std::optional<std::filesystem::path> model_in_folder(const std::filesystem::path& folder);
+
+// The size of a model: of its file, or if it is a folder or the file that stands for one, of all its files.
+std::uintmax_t model_bytes(const std::filesystem::path& path);
 
 // Throws what save_model() would throw because of the name alone. Call it before a long computation.
 void check_model_name(const std::filesystem::path& path);
