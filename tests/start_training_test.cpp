@@ -153,7 +153,7 @@ TEST(Start, RefusesModelsThatNoPhotoShows) {
     EXPECT_EQ(
         error_with(model),
         "no photo shows any Gaussian of the model to start from; it must be in the frame of the scene, as a "
-        "model is that was trained from it");
+        "model that was trained from it is");
   }
   for (Vec3f& mean : model.mean) mean.x = kNan;
   EXPECT_EQ(error_with(model), "the model to start from has no Gaussian whose values are all finite");

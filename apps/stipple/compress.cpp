@@ -211,11 +211,14 @@ void add_compress(CLI::App& app) {
                        "; its format decides how small a model can become, and .sog makes the "
                        "smallest files")
       ->required();
-  auto* size = command
-                   ->add_option("--target-size", a->target_bytes,
-                                "largest allowed size of the file, such as 10MB, 800kB or 1.5MiB")
-                   ->transform(CLI::AsNumberWithUnit(kSizeUnits, CLI::AsNumberWithUnit::CASE_INSENSITIVE))
-                   ->check(number_range(1, 1e15));
+  auto* size =
+      command
+          ->add_option("--target-size", a->target_bytes,
+                       "largest allowed size of the file, such as 10MB, 800kB or 1.5MiB")
+          ->transform(
+              CLI::AsNumberWithUnit(kSizeUnits, CLI::AsNumberWithUnit::CASE_INSENSITIVE).description(""))
+          ->check(number_range(1, 1e15).description(""))
+          ->type_name("SIZE");
   command
       ->add_option(
           "--target-psnr", a->target_psnr,

@@ -63,7 +63,7 @@ RunModel load_inputs(const ConvertArguments& a, std::vector<FileFacts>& files) {
   RunModel whole;
   for (const std::string& input : a.inputs) {
     RunModel part = load_run_model(input, load_options(a.formats));
-    if (!a.formats.from_spz_frame.empty()) part.facts.frame_is_assumed = false;
+    if (a.formats.gives_frame_of_inputs()) part.facts.frame_is_assumed = false;
     part.facts.antialiased = part.render.antialiased;  // which a run knows better than its file
     files.push_back(facts_of(model_file(input), part.gaussians, part.facts));
     if (files.size() == 1)

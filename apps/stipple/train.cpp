@@ -156,7 +156,8 @@ class TrainingRun {
         stopped = out_of_memory();
       }
     }
-    progress.finish(trainer_.steps_done(), note(last_, progress));
+    if (last_.step > 0)  // a run that was complete already is only saved again
+      progress.finish(trainer_.steps_done(), note(last_, progress));
     if (stops_in_failure_ && writer_.earlier_run_is_unchanged())
       return fmt::format("{}; {}", stopped, what_is_left());
     finish();

@@ -3,58 +3,43 @@
 
 #include "apps/stipple/options/option_flags.h"
 #include "apps/stipple/options/whole_number.h"
+#include "stipple/options/model_options.h"
 
 namespace stipple {
 
 namespace {
 
 constexpr const char* kAntialiased = "antialiased";
-constexpr const char* kGroup = "Formats";
-
-SpzFrame spz_frame_of(const std::string& name) { return name == "rdf" ? SpzFrame::kRdf : SpzFrame::kRub; }
+constexpr const char* kFrameOfInputs = "from_spz_frame";
+constexpr const char* kGroup = "Formats (antialiased by default if the first input says so)";
 
 }  // namespace
 
 bool FormatFlags::gives_antialiased() const { return given.contains(kAntialiased); }
+bool FormatFlags::gives_frame_of_inputs() const { return given.contains(kFrameOfInputs); }
 
 void add_format_flags(CLI::App& command, FormatFlags& f) {
-  add_option_flag(command, kAntialiased, kGroup, f.save.antialiased,
-                  "note in the file, if its format has a place for it, that the model was trained for "
-                  "antialiased rendering; by default, if the input says so",
+  const SaveModelOptions defaults;
+  for_each_save_option(defaults, [&](const char* name, const auto& value, const char* help) {
+    add_option_flag(command, name, kGroup, value, help, f.given);
+  });
+  command.get_option("--spz-version")->check(whole_number(2, 4));
+  add_option_flag(command, kFrameOfInputs, kGroup, LoadModelOptions().spz_frame,
+                  "frame of .spz inputs that do not say it: rdf if the model is upside down otherwise",
                   f.given);
-  command
-      .add_option("--spz-version", f.save.spz_version,
-                  "version of an .spz; 4 compresses with Zstandard, and few programs read it")
-      ->check(whole_number(2, 4))
-      ->capture_default_str()
-      ->group(kGroup);
-  const CLI::IsMember frames({"rub", "rdf"});
-  command
-      .add_option("--spz-frame", f.spz_frame,
-                  "frame of an .spz: rub, as the format says, or rdf, for programs that take its numbers as "
-                  "they are")
-      ->check(frames)
-      ->capture_default_str()
-      ->group(kGroup);
-  command
-      .add_option("--from-spz-frame", f.from_spz_frame,
-                  "frame of .spz inputs that do not say it: rub, the default, or rdf if the model is upside "
-                  "down otherwise")
-      ->check(frames)
-      ->group(kGroup);
 }
 
 LoadModelOptions load_options(const FormatFlags& f) {
   LoadModelOptions options;
-  options.spz_frame = spz_frame_of(f.from_spz_frame);
+  apply_flag(f.given, kFrameOfInputs, options.spz_frame);
   return options;
 }
 
 SaveModelOptions save_options(const FormatFlags& f, bool antialiased) {
-  SaveModelOptions options = f.save;
+  SaveModelOptions options;
   options.antialiased = antialiased;
-  apply_flag(f.given, kAntialiased, options.antialiased);
-  options.spz_frame = spz_frame_of(f.spz_frame);
+  for_each_save_option(options,
+                       [&](const char* name, auto& value, const char*) { apply_flag(f.given, name, value); });
   return options;
 }
 

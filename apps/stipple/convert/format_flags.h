@@ -2,7 +2,6 @@
 #pragma once
 // What single formats offer: SaveModelOptions and LoadModelOptions as flags.
 #include <CLI/CLI.hpp>
-#include <string>
 
 #include "stipple/model/model_file.h"
 #include "stipple/options/resolve.h"
@@ -10,11 +9,10 @@
 namespace stipple {
 
 struct FormatFlags {
-  OptionTexts given;  // antialiased
-  SaveModelOptions save;
-  std::string spz_frame = "rub", from_spz_frame;
+  OptionTexts given;
 
   bool gives_antialiased() const;
+  bool gives_frame_of_inputs() const;
 };
 
 void add_format_flags(CLI::App& command, FormatFlags& flags);

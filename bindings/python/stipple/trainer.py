@@ -39,8 +39,8 @@ class Trainer:
 
     Options are the command's flags with _ for -, such as steps=7000, strategy="mcmc", eval=True, backend="cpu". Flags
     that end or save a run are not accepted: use a callback or save(). `start` is a model in the frame of the scene to
-    start from instead of its points: Gaussians, or the path of a file of any format. The options of load_scene are accepted only if
-    `scene` is a path.
+    start from instead of its points: Gaussians, or the path of a file of any format. The options of load_scene are
+    accepted only if `scene` is a path.
     """
 
     def __init__(
@@ -57,7 +57,9 @@ class Trainer:
         # With the options of the scene, since a photo that is blended over white needs a white background.
         given = {**self.scene._options, **options}
         if start is None or isinstance(start, (str, PathLike)):
-            self._inner = _stipple.Trainer(self.scene._inner, given if start is None else {**given, "start": fspath(start)})
+            if start is not None:
+                given["start"] = fspath(start)
+            self._inner = _stipple.Trainer(self.scene._inner, given)
             return
         where, held = check_gaussians(start, "start")._on_host()
         self._inner = _stipple.Trainer(self.scene._inner, given, where)
@@ -109,8 +111,8 @@ class Trainer:
 
     @property
     def dropped_count(self) -> int:
-        """How many Gaussians of `start` or of a restored checkpoint were dropped: the least important, if there are more
-        than max_gaussians, and those of `start` with values that are not finite."""
+        """How many Gaussians of `start` or of a restored checkpoint were dropped: the least important, if there are
+        more than max_gaussians, and those of `start` with values that are not finite."""
         return self._inner.dropped_count()
 
     @property
@@ -131,6 +133,6 @@ class Trainer:
         self._inner.save(path)
 
     def restore(self, path: Path) -> None:
-        """Restores a checkpoint of the same scene, start and options. Training then continues as if it had never stopped (to
-        the same bits, where runs are deterministic)."""
+        """Restores a checkpoint of the same scene, start and options. Training then continues as if it had never
+        stopped (to the same bits, where runs are deterministic)."""
         self._inner.restore(path)

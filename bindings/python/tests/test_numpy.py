@@ -49,6 +49,9 @@ def test_models_of_any_format(tmp_path):
     assert len(small) == 37 and small.sh_degree == 0
     assert np.allclose(sorted(small.mean[:, 0]), sorted(g.mean[:, 0]))
     assert "antialiased (default false)" in stipple.save_model.__doc__
+    stipple.save_model(g, tmp_path / "model.spz", spz_version=4, spz_frame="rdf")
+    assert (tmp_path / "model.spz").read_bytes()[:4] == b"NGSP"
+    assert np.allclose(stipple.load_model(tmp_path / "model.spz").mean, g.mean, atol=1e-3)
 
 
 def test_saving_names_what_is_wrong(tmp_path):
@@ -60,6 +63,8 @@ def test_saving_names_what_is_wrong(tmp_path):
         stipple.save_model(cloud(3), tmp_path / "model.ply", antialias=True)
     with pytest.raises(ValueError, match="antialiased must be true or false, not '3'"):
         stipple.save_model(cloud(3), tmp_path / "model.ply", antialiased=3)
+    with pytest.raises(ValueError, match="spz_frame must be rub or rdf, not 'up'"):
+        stipple.save_model(cloud(3), tmp_path / "model.spz", spz_frame="up")
     with pytest.raises(stipple.Error, match="missing.spz"):
         stipple.load_model(tmp_path / "missing.spz")
     assert not list(tmp_path.iterdir())

@@ -17,6 +17,7 @@ constexpr const char* kAuto = "auto";
 constexpr std::array<const char*, 2> kStrategies = {"adc", "mcmc"};
 constexpr std::array<const char*, 2> kGuardUses = {"auto", "off"};
 constexpr std::array<const char*, 5> kAlphaUses = {"auto", "object", "weight", "white", "black"};
+constexpr std::array<const char*, 2> kSpzFrames = {"rub", "rdf"};
 
 template <class Enum, std::size_t kCount>
 std::optional<std::string> parse_name(const std::string& text, const std::array<const char*, kCount>& names,
@@ -58,6 +59,7 @@ std::optional<std::string> parse_count(const std::string& text, T& value) {
 std::string to_text(Strategy strategy) { return kStrategies[static_cast<std::size_t>(strategy)]; }
 std::string to_text(GuardUse use) { return kGuardUses[static_cast<std::size_t>(use)]; }
 std::string to_text(AlphaUse use) { return kAlphaUses[static_cast<std::size_t>(use)]; }
+std::string to_text(SpzFrame frame) { return kSpzFrames[static_cast<std::size_t>(frame)]; }
 std::string to_text(Vec3f c) { return fmt::format("{},{},{}", c.x, c.y, c.z); }
 std::string to_text(const std::filesystem::path& path) { return path.string(); }
 std::string to_text(const std::string& text) { return text; }
@@ -72,12 +74,16 @@ std::string to_text(std::uint64_t value) { return fmt::format("{}", value); }
 std::span<const char* const> choices_of(Strategy) { return kStrategies; }
 std::span<const char* const> choices_of(GuardUse) { return kGuardUses; }
 std::span<const char* const> choices_of(AlphaUse) { return kAlphaUses; }
+std::span<const char* const> choices_of(SpzFrame) { return kSpzFrames; }
 
 std::optional<std::string> parse_option(const std::string& text, Strategy& value) {
   return parse_name(text, kStrategies, value);
 }
 std::optional<std::string> parse_option(const std::string& text, GuardUse& value) {
   return parse_name(text, kGuardUses, value);
+}
+std::optional<std::string> parse_option(const std::string& text, SpzFrame& value) {
+  return parse_name(text, kSpzFrames, value);
 }
 std::optional<std::string> parse_option(const std::string& text, AlphaUse& value) {
   return parse_name(text, kAlphaUses, value);

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "stipple/model/model_file.h"
 #include "stipple/scene/scene.h"
 #include "stipple/train/train_options.h"
 
@@ -17,6 +18,7 @@ namespace stipple {
 std::string to_text(Strategy strategy);
 std::string to_text(GuardUse use);
 std::string to_text(AlphaUse use);
+std::string to_text(SpzFrame frame);
 std::string to_text(Vec3f color);
 std::string to_text(const std::filesystem::path& path);
 std::string to_text(const std::string& text);
@@ -32,10 +34,12 @@ std::string to_text(std::uint64_t value);
 std::span<const char* const> choices_of(Strategy);
 std::span<const char* const> choices_of(GuardUse);
 std::span<const char* const> choices_of(AlphaUse);
+std::span<const char* const> choices_of(SpzFrame);
 
 std::optional<std::string> parse_option(const std::string& text, Strategy& value);
 std::optional<std::string> parse_option(const std::string& text, GuardUse& value);
 std::optional<std::string> parse_option(const std::string& text, AlphaUse& value);
+std::optional<std::string> parse_option(const std::string& text, SpzFrame& value);
 std::optional<std::string> parse_option(const std::string& text, Vec3f& value);
 std::optional<std::string> parse_option(const std::string& text, std::filesystem::path& value);
 std::optional<std::string> parse_option(const std::string& text, std::string& value);

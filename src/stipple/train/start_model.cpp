@@ -55,7 +55,7 @@ Gaussians start_gaussians(Gaussians model, const Scene& scene, std::span<const s
   if (!is_in_a_picture(model, scene, views))
     throw Error(
         "no photo shows any Gaussian of the model to start from; it must be in the frame of the scene, as a "
-        "model is that was trained from it",
+        "model that was trained from it is",
         {"start"});
   if (options.max_gaussians > 0 && model.size() > options.max_gaussians)
     keep_rows(most_important(model, options.max_gaussians, scene, views), model);
