@@ -49,7 +49,7 @@ check "bash: an option by its beginning" bash_offers "--backend --background --b
 check "bash: the choices of an option" bash_offers "best cpu cuda vulkan" train --backend ""
 check "bash: the choices of a list of options" bash_offers "adc mcmc" train scene --strategy ""
 check "bash: a choice after an equals sign" bash_offers "colmap colmap-text" synth --format = col
-check "bash: all choices after an equals sign" bash_offers "colmap colmap-text transforms" synth --format =
+check "bash: all choices after an equals sign" bash_offers "auto off" train --guard =
 check "bash: nothing for a number" bash_offers "" train --steps ""
 check "bash: files for an argument" bash_offers "scene.txt" train sce
 in_bash fit a >offered

@@ -153,7 +153,7 @@ done
 run convert run run/model.ply
 check "output is the model of the run: refused" fails_with "this is also an input"
 run convert four.ply
-check "no output: usage error that says what is missing" [ "$status" = 2 -a "$(grep -c "as the last name, the one to write" stderr)" = 1 ]
+check "no output: usage error that says what is missing" [ "$status" = 2 -a "$(grep -c "as the last name, the output" stderr)" = 1 ]
 run convert scene x.ply
 check "a folder without a model: the error says what is missing" fails_with "scene: there is no model.ply in this folder; name the folder of a run"
 run convert four.ply x.ply --scene scene
