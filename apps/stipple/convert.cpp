@@ -175,8 +175,7 @@ void add_convert(CLI::App& app) {
   add_backend_options(*command, a->backend);
   add_scene_flags_of_convert(*command, a->scene_flags);
   command->callback([a] {
-    if (a->inputs.size() < 2)
-      throw CLI::ArgumentMismatch("give an input and, as the last name, the output");
+    if (a->inputs.size() < 2) throw CLI::ArgumentMismatch("give an input and, as the last name, the output");
     a->output = a->inputs.back();
     a->inputs.pop_back();
     if (a->scene_flags.to.empty())
