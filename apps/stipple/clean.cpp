@@ -43,7 +43,7 @@ void check_outputs(const CleanArguments& a) {
   check_model_name(a.output);
   if (!a.report.empty() && !has_extension(a.report, {".png"}))
     throw Error(fmt::format("{}: the name of the report must end in .png", a.report));
-  OutputFile::check(a.output);
+  check_model_output(a.output);
   if (!a.report.empty()) OutputFile::check(a.report);
 }
 

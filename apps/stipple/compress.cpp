@@ -30,7 +30,6 @@
 #include "stipple/core/error.h"
 #include "stipple/edit/finite.h"
 #include "stipple/edit/select.h"
-#include "stipple/io/output_file.h"
 #include "stipple/options/resolve.h"
 
 namespace stipple {
@@ -154,7 +153,7 @@ CompressGoal goal_of(const CompressArguments& a) {
 void run_compress(const CompressArguments& a) {
   const CompressGoal goal = goal_of(a);
   check_model_name(a.output);
-  OutputFile::check(a.output);
+  check_model_output(a.output);
   const std::optional<RunRecord> record = record_of_model(a.model, a.scene);
   const std::unique_ptr<Backend> backend = a.backend.make();
   catch_interrupts();

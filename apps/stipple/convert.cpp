@@ -21,7 +21,6 @@
 #include "stipple/edit/join.h"
 #include "stipple/edit/transform.h"
 #include "stipple/io/input_file.h"
-#include "stipple/io/output_file.h"
 #include "stipple/model/model_file.h"
 #include "stipple/options/resolve.h"
 
@@ -43,15 +42,14 @@ struct ConvertArguments {
 
 // Called before the work, so that a mistake is reported at once.
 void check_files(const ConvertArguments& a) {
-  check_model_name(a.output);
+  check_model_output(a.output);
   for (const std::string& input : a.inputs) {
     const fs::path file = model_file(input);
     InputFile{file, 1};  // throws if it cannot be read
     std::error_code missing;
-    if (fs::equivalent(file, a.output, missing))
+    if (fs::equivalent(file, main_file(a.output), missing))
       throw Error(fmt::format("{}: this is also an input; give the converted model another name", a.output));
   }
-  OutputFile::check(a.output);
 }
 
 FileFacts facts_of(const fs::path& file, const Gaussians& gaussians, ModelFacts facts) {

@@ -42,4 +42,22 @@ std::vector<float> neighbour_distances2(const std::vector<Vec3f>& points, std::s
   return mean;
 }
 
+std::vector<std::uint32_t> nearest_neighbours(const std::vector<Vec3f>& points, std::size_t count) {
+  const Cloud cloud{points};
+  const Tree tree(3, cloud, nanoflann::KDTreeSingleIndexAdaptorParams(16));
+  std::vector<std::uint32_t> neighbours(points.size() * count, kNoNeighbour);
+  parallel_ranges(points.size(), 256, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::uint32_t> index(count + 1);
+    std::vector<float> distance2(count + 1);
+    for (std::size_t i = begin; i < end; ++i) {
+      const float query[3] = {points[i].x, points[i].y, points[i].z};
+      const std::size_t found = tree.knnSearch(query, count + 1, index.data(), distance2.data());
+      // Where several points coincide, the point itself may be anywhere among them, or not be found.
+      for (std::size_t k = 0, rank = 0; k < found && rank < count; ++k)
+        if (index[k] != i) neighbours[i * count + rank++] = index[k];
+    }
+  });
+  return neighbours;
+}
+
 }  // namespace stipple

@@ -11,6 +11,7 @@
 #include "stipple/core/error.h"
 #include "stipple/edit/flip_axes.h"
 #include "stipple/io/input_file.h"
+#include "stipple/io/output_file.h"
 #include "stipple/io/ply/ply.h"
 #include "stipple/io/ply/ply_header.h"
 #include "stipple/model/formats/compressed_ply.h"
@@ -20,6 +21,7 @@
 #include "stipple/model/formats/splat.h"
 #include "stipple/model/formats/spz.h"
 #include "stipple/model/model_format.h"
+#include "stipple/model/sog/lod.h"
 #include "stipple/model/sog/sog.h"
 
 namespace stipple {
@@ -47,6 +49,7 @@ constexpr std::string_view kKsplatEndings[] = {".ksplat"};
 constexpr std::string_view kPlyEndings[] = {".ply"};
 constexpr std::string_view kSplatEndings[] = {".splat"};
 constexpr std::string_view kSpzEndings[] = {".spz"};
+constexpr std::string_view kLodEndings[] = {".lod", "lod-meta.json"};  // of a folder
 constexpr std::string_view kSogEndings[] = {".sog", "meta.json"};
 constexpr std::string_view kGlbEndings[] = {".glb"};
 constexpr std::string_view kGltfEndings[] = {".gltf"};
@@ -59,13 +62,14 @@ constexpr ModelFormat kFormats[] = {
     {".splat", kSplatEndings, nullptr, load_splat, save_splat},
     {".ksplat", kKsplatEndings, nullptr, load_ksplat, nullptr},
     {"SPZ", kSpzEndings, is_spz, load_spz, save_spz},
+    {"streamed SOG", kLodEndings, is_lod, load_lod, save_lod},
     {"SOG", kSogEndings, is_sog, load_sog, save_sog},
     {"glTF", kGlbEndings, is_glb, load_gltf, save_glb},
     {"glTF", kGltfEndings, nullptr, load_gltf, nullptr},
 };
 
 bool has_ending(const std::filesystem::path& path, const ModelFormat& format) {
-  std::string name = path.filename().string();
+  std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();  // "a.lod/"
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return std::any_of(format.endings.begin(), format.endings.end(),
@@ -89,9 +93,10 @@ const ModelFormat* format_of_content(const std::filesystem::path& path) {
 
 std::filesystem::path file_of_folder(const std::filesystem::path& folder) {
   if (auto file = model_in_folder(folder)) return *std::move(file);
-  throw Error(
-      fmt::format("{}: a folder with a model has a meta.json, but this one has none; give the name of a file",
-                  folder.string()));
+  throw Error(fmt::format(
+      "{}: a folder with a model has a lod-meta.json or a meta.json, but this one has neither; give "
+      "the name of a file",
+      folder.string()));
 }
 
 const ModelFormat& format_to_write(const std::filesystem::path& path) {
@@ -105,28 +110,12 @@ const ModelFormat& format_to_write(const std::filesystem::path& path) {
   return *format;
 }
 
-// What the files of a model in a folder may be, besides the one that stands for it.
-bool is_part_of_model(const std::filesystem::directory_entry& entry) {
-  const std::filesystem::path ending = entry.path().extension();
-  return entry.is_regular_file() && (ending == ".webp" || ending == ".json");
-}
-
 }  // namespace
 
 std::optional<std::filesystem::path> model_in_folder(const std::filesystem::path& folder) {
-  for (const char* name : {"meta.json"})
+  for (const char* name : {"lod-meta.json", "meta.json"})
     if (std::filesystem::is_regular_file(folder / name)) return folder / name;
   return {};
-}
-
-std::uintmax_t model_bytes(const std::filesystem::path& path) {
-  const bool is_folder = std::filesystem::is_directory(path);
-  if (!is_folder && path.extension() != ".json") return std::filesystem::file_size(path);
-  std::uintmax_t bytes = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(
-           is_folder ? path : std::filesystem::absolute(path).parent_path()))
-    if (is_part_of_model(entry)) bytes += entry.file_size();
-  return bytes;
 }
 
 Gaussians load_model(const std::filesystem::path& given, ModelFacts* facts, const LoadModelOptions& options) {
@@ -160,5 +149,30 @@ std::string model_endings(bool only_written) {
 }
 
 void check_model_name(const std::filesystem::path& path) { format_to_write(path); }
+
+std::filesystem::path main_file(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path))
+    if (auto file = model_in_folder(path)) return *std::move(file);
+  const ModelFormat* format = format_of_name(path);
+  return format != nullptr && format->save == save_lod ? lod_meta_path(path) : path;
+}
+
+void check_model_output(const std::filesystem::path& path) {
+  check_model_name(path);
+  std::filesystem::path target = main_file(path);
+  // The folders of these formats are created.
+  if (target.extension() == ".json")
+    while (target.has_parent_path() && !std::filesystem::exists(target.parent_path()))
+      target = target.parent_path();
+  OutputFile::check(target);
+}
+
+std::uintmax_t model_bytes(const std::filesystem::path& path) {
+  const std::filesystem::path file = main_file(path);
+  const ModelFormat* format = format_of_content(file);
+  if (format != nullptr && format->load == load_lod) return lod_bytes(file);
+  if (format != nullptr && format->load == load_sog) return sog_bytes(file);
+  return std::filesystem::file_size(file);
+}
 
 }  // namespace stipple

@@ -2,6 +2,7 @@
 // Part of the public interface.
 #pragma once
 // Models as files of any format that Stipple knows (docs/formats.md).
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -38,6 +39,10 @@ struct SaveModelOptions {
   bool antialiased = false;  // noted in the file, if the format has a place for it
   int spz_version = 3;       // 2, 3 or 4; version 4 is smaller, but few programs read it
   SpzFrame spz_frame = SpzFrame::kRub;
+  // Of streamed SOG: the levels of detail, each with half as many Gaussians as the one before; 0 for so many
+  // that the coarsest has at most a million, and at least two. And the Gaussians in a file.
+  int lod_levels = 0;
+  std::size_t lod_chunk = 512 * 1024;
 };
 
 // Writes a model in the format that the name tells, such as "garden.ply". Throws Error if there is no such
@@ -57,5 +62,12 @@ std::uintmax_t model_bytes(const std::filesystem::path& path);
 
 // Throws what save_model() would throw because of the name alone. Call it before a long computation.
 void check_model_name(const std::filesystem::path& path);
+
+// The same, and also if the file or folder cannot be written at present. Changes nothing.
+void check_model_output(const std::filesystem::path& path);
+
+// The file that stands for a model: that in a folder with a model (lod-meta.json or meta.json), also if there
+// is none yet but the name is that of such a folder ("garden.lod"); otherwise the path itself.
+std::filesystem::path main_file(const std::filesystem::path& path);
 
 }  // namespace stipple

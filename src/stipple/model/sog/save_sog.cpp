@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "stipple/core/curve_order.h"
@@ -14,6 +15,7 @@
 #include "stipple/io/output_file.h"
 #include "stipple/model/formats/quantise.h"
 #include "stipple/model/sog/cluster_rows.h"
+#include "stipple/model/sog/encode_sog.h"
 #include "stipple/model/sog/sog.h"
 #include "stipple/model/sog/sog_files.h"
 #include "stipple/model/sog/sog_image.h"
@@ -52,15 +54,15 @@ std::size_t find_unusable(const Gaussians& g) {
 
 class SogWriter {
  public:
-  SogWriter(const Gaussians& gaussians, const SaveModelOptions& options)
-      : g_(gaussians), order_(curve_order(gaussians.mean)) {
+  SogWriter(const Gaussians& gaussians, std::vector<std::uint32_t> order, bool antialiased)
+      : g_(gaussians), order_(std::move(order)) {
     const auto side = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(g_.size()))));
     width_ = static_cast<int>((side + 3) / 4 * 4);
     const std::size_t rows =
         (g_.size() + static_cast<std::size_t>(width_) - 1) / static_cast<std::size_t>(width_);
     height_ = static_cast<int>((rows + 3) / 4 * 4);
     values_.count = g_.size();
-    values_.antialiased = options.antialiased;
+    values_.antialiased = antialiased;
   }
 
   // All files, meta.json last.
@@ -191,7 +193,11 @@ class SogWriter {
   std::vector<NamedBytes> files_;
 };
 
-void check_can_hold(const Gaussians& g, const std::filesystem::path& path) {
+bool is_zip_name(const std::filesystem::path& path) { return path.extension() != ".json"; }
+
+}  // namespace
+
+void check_sog_can_hold(const Gaussians& g, const std::filesystem::path& path) {
   constexpr std::size_t kMost = std::size_t{kMaxWebpSide - 3} * (kMaxWebpSide - 3);
   if (g.size() == 0) throw Error(fmt::format("{}: SOG cannot hold a model without Gaussians", path.string()));
   if (g.size() > kMost)
@@ -203,10 +209,12 @@ void check_can_hold(const Gaussians& g, const std::filesystem::path& path) {
                     path.string(), i));
 }
 
-void write_folder(const std::filesystem::path& meta, std::span<const NamedBytes> files) {
+void write_sog_folder(const std::filesystem::path& meta, std::span<const NamedBytes> files) {
   const std::filesystem::path folder = meta.parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder);
-  // meta.json is the last of the files, so without it the folder is not a model.
+  // Without meta.json, the folder is not a model: it goes first, comes last, and never stands beside the
+  // files of another model.
+  std::filesystem::remove(meta);
   for (const NamedBytes& file : files) {
     OutputFile out(file.name == "meta.json" ? meta : folder / file.name);
     out.write(file.bytes);
@@ -214,18 +222,20 @@ void write_folder(const std::filesystem::path& meta, std::span<const NamedBytes>
   }
 }
 
-bool is_zip_name(const std::filesystem::path& path) { return path.extension() != ".json"; }
-
-}  // namespace
+std::vector<NamedBytes> encode_sog(const Gaussians& gaussians, std::vector<std::uint32_t> order,
+                                   bool antialiased) {
+  return SogWriter(gaussians, std::move(order), antialiased).encode();
+}
 
 void save_sog(const Gaussians& gaussians, const std::filesystem::path& path,
               const SaveModelOptions& options) {
-  check_can_hold(gaussians, path);
-  const std::vector<NamedBytes> files = SogWriter(gaussians, options).encode();
+  check_sog_can_hold(gaussians, path);
+  const std::vector<NamedBytes> files =
+      encode_sog(gaussians, curve_order(gaussians.mean), options.antialiased);
   if (is_zip_name(path))
     write_zip(path, files);
   else
-    write_folder(path, files);
+    write_sog_folder(path, files);
 }
 
 }  // namespace stipple

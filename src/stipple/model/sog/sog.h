@@ -3,6 +3,7 @@
 // Models as SOG ("spatially ordered Gaussians" of PlayCanvas): lossless WebP images of quantised values, and
 // a meta.json, in a zip archive named .sog or in a folder.
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 
@@ -20,5 +21,8 @@ Gaussians load_sog(const std::filesystem::path& path, ModelFacts& facts);
 // meta.json is written last. Every value must be finite, except for opacities: a model with others is an
 // Error.
 void save_sog(const Gaussians& gaussians, const std::filesystem::path& path, const SaveModelOptions& options);
+
+// The size of an archive, or of a meta.json and the files that it names.
+std::uintmax_t sog_bytes(const std::filesystem::path& path);
 
 }  // namespace stipple

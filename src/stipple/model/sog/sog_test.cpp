@@ -307,7 +307,8 @@ TEST_F(LooseSog, ImagesOfOtherSizesAreErrors) {
 
 TEST_F(LooseSog, AFolderWithoutMetaIsNotAModel) {
   std::filesystem::remove(folder_ / "meta.json");
-  EXPECT_NE(error_of([&] { load_model(folder_.path()); }).find("has a meta.json"), std::string::npos);
+  EXPECT_NE(error_of([&] { load_model(folder_.path()); }).find("has a lod-meta.json or a meta.json"),
+            std::string::npos);
 }
 
 TEST(SogImage, KeepsEveryByte) {
