@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/files/has_extension.h"
@@ -18,6 +19,7 @@
 #include "apps/stipple/terminal/standard_files.h"
 #include "apps/stipple/terminal/table.h"
 #include "stipple/clean/report.h"
+#include "stipple/compress/survey.h"
 #include "stipple/core/error.h"
 #include "stipple/edit/select.h"
 #include "stipple/io/image/image_file.h"
@@ -109,8 +111,13 @@ void save_report(const CleanArguments& a, const Scene& scene, const RunModel& mo
                  const CleanResult& result, Backend& backend) {
   std::vector<Camera> cameras;
   for (const SceneView& view : scene.views) cameras.push_back(view.camera);
-  if (cameras.empty()) cameras = cameras_around(model.gaussians);
-  save_png(clean_report(backend, model.gaussians, result, cameras, model.render), a.report);
+  RenderOptions render = model.render;
+  if (cameras.empty()) {
+    Survey survey = survey_of(model.gaussians);
+    cameras = std::move(survey.cameras);
+    render.near_plane = survey.near_plane;
+  }
+  save_png(clean_report(backend, model.gaussians, result, cameras, render), a.report);
 }
 
 void run_clean(const CleanArguments& a) {

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "stipple/backend/render.h"
-#include "stipple/camera/pose.h"
 #include "stipple/core/spread.h"
 #include "stipple/draw/canvas.h"
 #include "stipple/draw/font.h"
@@ -84,25 +82,6 @@ int legend_width_px(const CleanResult& result) {
 }
 
 }  // namespace
-
-std::vector<Camera> cameras_around(const Gaussians& gaussians) {
-  constexpr int kCount = 4, kSizePx = 400;
-  constexpr float kFocalPx = 400,
-                  kDistance = 2.5f;  // in radii, so that most of the model is inside the image
-  const ModelFrame frame = shape_of(gaussians).frame;
-  std::vector<Camera> cameras;
-  for (int i = 0; i < kCount; ++i) {
-    const float angle = 6.2831853f * static_cast<float>(i) / kCount;
-    const Vec3f from =
-        frame.middle + Vec3f(std::cos(angle), 0.3f, std::sin(angle)) * (kDistance * frame.radius);
-    cameras.push_back({look_at(from, frame.middle, {0, -1, 0}),
-                       {kFocalPx, kFocalPx},
-                       {kSizePx / 2.0f, kSizePx / 2.0f},
-                       kSizePx,
-                       kSizePx});
-  }
-  return cameras;
-}
 
 Image clean_report(Backend& backend, const Gaussians& gaussians, const CleanResult& result,
                    std::span<const Camera> cameras, const RenderOptions& options) {

@@ -6,9 +6,6 @@
 
 namespace stipple {
 
-// Some cameras around the model, for a model without a scene.
-std::vector<Camera> cameras_around(const Gaussians& gaussians);
-
 // One row for each of at most 6 cameras, evenly chosen: the model, the model in grey with each kind of defect
 // in a strong colour, and the model without what was removed. A legend counts the kinds.
 Image clean_report(Backend& backend, const Gaussians& gaussians, const CleanResult& result,
