@@ -66,6 +66,7 @@ const kWritten = [
   { format: "glb", file: "model.glb", invalid,
     readers: [{ name: "the specification", read: readGlb, frame: inFrame(kGlbFrame) }] },
   { format: "sog", file: "model.sog", patterns: 16, readers: [kSplatTransform, kSpark] },
+  { format: "lod", file: "model/lod-meta.json", patterns: 16, readers: [kSplatTransform] },
 ];
 
 // Formats that others write, and how. `frame` is what Stipple makes of the model.
@@ -77,6 +78,8 @@ const kRead = [
   { by: "splat-transform", format: "compressed.ply", file: "other.compressed.ply", write: bySplatTransform(),
     readers: [kSplatTransform] },
   { by: "splat-transform", format: "sog", steps: "sog by splat-transform", file: "other.sog", patterns: 16,
+    write: bySplatTransform(), readers: [kSplatTransform] },
+  { by: "splat-transform", format: "lod", steps: "lod by splat-transform", file: "other/lod-meta.json", patterns: 16,
     write: bySplatTransform(), readers: [kSplatTransform] },
   { by: "splat-transform", format: "spz-3", file: "other.spz", write: bySplatTransform("--spz-version", "3"),
     options: ["--from-spz-frame", "rdf"] },

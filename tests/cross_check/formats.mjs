@@ -3,6 +3,7 @@
 // values are clamped to. A step is a number, or a function of {value, axis, i, j, a, b}: Gaussian j of b is a copy of
 // Gaussian i of a. Rotations are compared as unit quaternions, opacities as numbers from 0 to 1.
 import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { unzipSync } from "fflate";
 import { kSh0, sigmoid } from "./model.mjs";
 import { readElements } from "./ply.mjs";
@@ -74,7 +75,15 @@ function firstThreeOfV2({ value: q, axis: c }) {
 // 256 values.
 function sog(path) {
   const files = unzipSync(readFileSync(path));
-  const meta = JSON.parse(Buffer.from(files["meta.json"]).toString());
+  return sogSteps(JSON.parse(Buffer.from(files["meta.json"]).toString()));
+}
+
+// A small model is one chunk of the finest level.
+function lod(path) {
+  return sogSteps(JSON.parse(readFileSync(join(dirname(path), "0_0/meta.json"), "utf8")));
+}
+
+function sogSteps(meta) {
   const nearest = (codebook) => ({ value }) => Math.min(...codebook.map((entry) => Math.abs(entry - value))) + 1e-5;
   return {
     mean: ({ axis, value }) =>
@@ -88,8 +97,7 @@ function sog(path) {
 }
 
 // It does not keep the colours of Gaussians that nobody sees, those whose opacity becomes the byte 0.
-function sogBySplatTransform(path) {
-  const steps = sog(path);
+function bySplatTransform(steps) {
   return { ...steps, base: (call) => (sigmoid(call.a.logit[call.i]) < 1 / 255 ? Infinity : steps.base(call)) };
 }
 
@@ -122,7 +130,9 @@ export const formats = {
   "spz-4": () => spz(4),
   "glb": () => glb,
   "sog": sog,
-  "sog by splat-transform": sogBySplatTransform,
+  "sog by splat-transform": (path) => bySplatTransform(sog(path)),
+  "lod": lod,
+  "lod by splat-transform": (path) => bySplatTransform(lod(path)),
 };
 
 // Spark hands over what it reads as .spz of version 2, which limits what can be told about its values.

@@ -28,7 +28,8 @@ export async function splatTransform(input, output, ...options) {
 }
 
 export async function readWithSplatTransform(path) {
-  await splatTransform(path, `${path}.by_splat_transform.ply`);
+  const finest = path.endsWith("lod-meta.json") ? ["--select-lod", "0"] : [];
+  await splatTransform(path, `${path}.by_splat_transform.ply`, ...finest);
   return readPly(`${path}.by_splat_transform.ply`);
 }
 
