@@ -142,12 +142,20 @@ std::vector<std::size_t> share_out(const std::vector<double>& errors, const Grou
   const std::size_t n = errors.size();
   std::vector<double> wanted(n);
   for (std::size_t b = 0; b < n; ++b) wanted[b] = std::pow(errors[b], kPower);
-  const double total = std::accumulate(wanted.begin(), wanted.end(), 0.0);
-  const std::size_t spare = count - std::min(count, n);  // each branch gets one first
-  std::vector<std::size_t> shares(n);
-  for (std::size_t b = 0; b < n; ++b) {
-    const double share = total > 0 ? wanted[b] / total * static_cast<double>(spare) : 0;
-    shares[b] = std::min(branches.of(b).size(), 1 + static_cast<std::size_t>(share));
+  std::vector<std::size_t> shares(n, 1);
+  for (std::size_t b = 0; b < n; ++b) shares[b] = std::min<std::size_t>(1, branches.of(b).size());
+  // What branches with few rows cannot use is shared out among the others.
+  constexpr int kRounds = 6;
+  for (int round = 0; round < kRounds; ++round) {
+    double total = 0;
+    for (std::size_t b = 0; b < n; ++b)
+      if (shares[b] < branches.of(b).size()) total += wanted[b];
+    const std::size_t used = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
+    if (!(total > 0) || used >= count) break;
+    for (std::size_t b = 0; b < n; ++b) {
+      const auto more = static_cast<std::size_t>(wanted[b] / total * static_cast<double>(count - used));
+      shares[b] = std::min(branches.of(b).size(), shares[b] + more);
+    }
   }
   return shares;
 }
