@@ -217,14 +217,14 @@ class Reader {
   }
 
   static std::vector<std::string> names_of(int degree) {
-    const std::string prefix = std::string(kGltfSplatting) + ":";
+    const std::string prefix = fmt::format("{}:", kGltfSplatting);
     std::vector<std::string> names = {prefix + "ROTATION", prefix + "SCALE", prefix + "OPACITY"};
     for (int k = 0; k < (degree + 1) * (degree + 1); ++k) names.push_back(gltf_harmonic_name(k));
     return names;
   }
 
   void fill(const json& attributes, std::uint64_t count, Gaussians& g) const {
-    const std::string prefix = std::string(kGltfSplatting) + ":";
+    const std::string prefix = fmt::format("{}:", kGltfSplatting);
     const auto n = static_cast<std::size_t>(count);
     const auto read = [&](const std::string& name, std::string_view type, const auto& store) {
       document_.read(document_.whole(attributes, name.c_str()), type, store);
