@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <functional>
 #include <limits>
 #include <vector>
 
 #include "stipple/core/error.h"
+#include "stipple/io/byte_order.h"
 #include "stipple/io/gzip.h"
 #include "stipple/io/output_file.h"
 #include "stipple/io/zstd.h"
@@ -25,9 +24,8 @@ constexpr int kZstdLevel = 12;
 
 template <class T>
 void append(std::vector<std::byte>& to, T value) {
-  static_assert(std::endian::native == std::endian::little);
-  const auto bytes = std::bit_cast<std::array<std::byte, sizeof(T)>>(value);
-  to.insert(to.end(), bytes.begin(), bytes.end());
+  to.resize(to.size() + sizeof(T));
+  store_little(value, to.data() + to.size() - sizeof(T));
 }
 
 // The part of the header that all versions have, except for its last byte.

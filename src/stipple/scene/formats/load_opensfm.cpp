@@ -7,6 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
@@ -96,13 +100,13 @@ void read_shots(const json& reconstruction, SourceBuilder& builder) {
       continue;
     }
     const std::string id = text_in(shot, "camera");
-    const auto lens = lens_from_id.find(id);
-    PartialLens missing;
-    missing.unsupported = fmt::format("camera {} is not in the file", printable(id));
-    builder.add({name,
-                 fmt::format("camera {}", printable(id)),
-                 {lens == lens_from_id.end() ? missing : lens->second},
-                 read_frame(shot)});
+    const auto known = lens_from_id.find(id);
+    LensWithTerms lens;
+    if (known != lens_from_id.end())
+      lens.lens = known->second;
+    else
+      lens.lens.unsupported = fmt::format("camera {} is not in the file", printable(id));
+    builder.add({name, fmt::format("camera {}", printable(id)), std::move(lens), read_frame(shot)});
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
@@ -71,9 +72,8 @@ SceneSource read_polycam(const fs::path& cameras) {
       builder.add_broken(path.filename().string());
       continue;
     }
-    builder.add({path.stem().string() + ".jpg",
-                 path.filename().string(),
-                 {read_lens(camera)},
+    LensWithTerms lens{read_lens(camera)};
+    builder.add({path.stem().string() + ".jpg", path.filename().string(), std::move(lens),
                  frame_from_matrix(read_matrix(camera), CameraAxes::kOpenGl)});
   }
   const bool is_corrected = cameras.filename() == kCorrected;
