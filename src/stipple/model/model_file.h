@@ -37,7 +37,7 @@ Gaussians load_model(const std::filesystem::path& path, ModelFacts* facts = null
 
 struct SaveModelOptions {
   bool antialiased = false;  // noted in the file, if the format has a place for it
-  int spz_version = 3;       // 2, 3 or 4; version 4 is smaller, but few programs read it
+  int spz_version = 3;       // 2, 3 or 4; few programs read version 4
   SpzFrame spz_frame = SpzFrame::kRub;
   // Of streamed SOG: the levels of detail, each with half as many Gaussians as the one before; 0 for so many
   // that the coarsest has at most a million, and at least two. And the Gaussians in a file.
