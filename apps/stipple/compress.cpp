@@ -171,12 +171,11 @@ void run_compress(const CompressArguments& a) {
              : picture_judge(*backend, original, model.render, stop_if_interrupted);
   const std::vector<std::uint32_t> by_effect = rank(*backend, original, *judge);
 
-  const TemporaryFolder folder(a.output);
+  const fs::path output = (fs::path(a.output) / "").parent_path();  // garden.lod/ is garden.lod
+  const TemporaryFolder folder(output);
   const SaveModelOptions save{.antialiased = model.render.antialiased};
   CompressTools tools;
-  tools.store = [&](const Gaussians& g) {
-    return store(g, fs::path(a.output).filename(), folder.path(), save);
-  };
+  tools.store = [&](const Gaussians& g) { return store(g, output.filename(), folder.path(), save); };
   tools.quality = [&](const Gaussians& g) { return judge->rate(g); };
   if (record && a.tune_steps > 0)
     tools.tune = [&](const Gaussians& g) {

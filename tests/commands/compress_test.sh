@@ -36,6 +36,10 @@ check "a file without a scene: succeeds" status_is 0
 check "a file without a scene: the file is no larger" [ "$(size_of colors.splat)" -le 20000 ]
 check "a file without a scene: rated by its own pictures" says "pictures of the whole model"
 check "a file without a scene: not tuned" [ "$(grep -c tuning stdout stderr | cut -d: -f2 | xargs)" = "0 0" ]
+run compress run/model.ply -o levels.lod/ --target-size 60kB --backend cpu --json
+check "a folder: succeeds" status_is 0
+check "a folder: all its files count" [ "$(value bytes)" = "$(find levels.lod -type f -exec cat {} + | wc -c)" ]
+check "a folder: its files are no larger" [ "$(value bytes)" -le 60000 ]
 run compress run/model.ply -o whole.ply --target-size 1GB --backend cpu
 check "what fits is kept whole" cmp whole.ply run/model.ply
 
