@@ -19,6 +19,7 @@
 #include "stipple/core/random.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/bounded.h"
+#include "tests/helpers/source_folder.h"
 
 namespace stipple {
 namespace {
@@ -175,7 +176,6 @@ struct BoundedMaths : Math<Bounded>, Stream<Bounded> {
   using real = Bounded;
   using Stream<real>::Stream;
   using Stream<real>::give;
-#include "tests/helpers/source_folder.h"
 #include "tests/shaders/every_function.glsl"
 };
 

@@ -49,9 +49,8 @@ std::string inflated(const std::string& bytes) {
   stream.avail_out = static_cast<uInt>(result.size());
   EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
   EXPECT_EQ(stream.avail_in, 0u);
-  result.resize(result.size() - stream.avail_out);
   inflateEnd(&stream);
-  return result;
+  return result.substr(0, stream.total_out);
 }
 
 std::string gzipped(const std::string& bytes) {
@@ -63,9 +62,8 @@ std::string gzipped(const std::string& bytes) {
   stream.next_out = reinterpret_cast<Bytef*>(result.data());
   stream.avail_out = static_cast<uInt>(result.size());
   EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  result.resize(result.size() - stream.avail_out);
   deflateEnd(&stream);
-  return result;
+  return result.substr(0, stream.total_out);
 }
 
 struct Tolerance {
@@ -402,9 +400,10 @@ class SpzDamage : public ::testing::Test {
     EXPECT_EQ(message.find(path.string()), 0u) << message;
     return message.substr(std::min(message.size(), path.string().size() + 2));
   }
-  static std::string with_u32(std::string bytes, std::size_t offset, std::uint32_t value) {
-    std::memcpy(&bytes.at(offset), &value, 4);
-    return bytes;
+  static std::string with_u32(const std::string& bytes, std::size_t offset, std::uint32_t value) {
+    std::string changed(bytes);
+    changed.replace(offset, sizeof(value), reinterpret_cast<const char*>(&value), sizeof(value));
+    return changed;
   }
   TestFolder folder;
 };
