@@ -65,10 +65,10 @@ def steps_of(folder):
 
 def is_flat(what, samples):
     """Compares the second sixth of the time, when everything has been allocated, with the last."""
-    sixth = len(samples) // 6
-    early, late = statistics.median(samples[sixth:2 * sixth]), statistics.median(samples[-sixth:])
-    print(f"{what}: {early / 2**20:.0f} MiB early, {late / 2**20:.0f} MiB late, at most {max(samples) / 2**20:.0f} MiB")
-    return late <= GROWTH * early
+    size = len(samples) // 6
+    sixths = [statistics.median(samples[i * size:(i + 1) * size]) for i in range(6)]
+    print(f"{what}: {', '.join(f'{sixth / 2**20:.0f}' for sixth in sixths)} MiB in the sixths of the time, at most {max(samples) / 2**20:.0f}")
+    return sixths[5] <= GROWTH * sixths[1]
 
 
 def train_on(seconds):
