@@ -96,7 +96,7 @@ const kRead = [
 ];
 
 const kModels = [  // Gaussians, SH degree
-  [1, 0], [1025, 3], [300, 2], [255, 1],
+  [1, 3], [777, 3], [300, 2], [255, 1], [513, 0],
 ];
 
 const checks = { passed: 0, failures: [] };

@@ -18,7 +18,8 @@ namespace {
 constexpr double kFull = 0.98;            // a file of this share of the allowed bytes needs no further trial
 constexpr int kMaxSizeTrials = 8;         // storing a large model takes seconds
 constexpr std::size_t kCountSteps = 128;  // the count for a wanted quality is found to 1/128 of all Gaussians
-constexpr double kClose_dB = 1;           // drafts that are this close to the best one are tuned, too
+constexpr double kClose_dB =
+    4;  // drafts that are this close to the best one are tuned, too: tuning may gain as much
 constexpr int kMaxTunings = 3;  // for a wanted quality: each makes the model smaller, by less and less
 
 // A version of the model: its most important Gaussians, with harmonics up to some degree.
