@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <vector>
 
 #include "stipple/core/error.h"
@@ -18,9 +19,9 @@ namespace {
 constexpr double kFull = 0.98;            // a file of this share of the allowed bytes needs no further trial
 constexpr int kMaxSizeTrials = 8;         // storing a large model takes seconds
 constexpr std::size_t kCountSteps = 128;  // the count for a wanted quality is found to 1/128 of all Gaussians
-constexpr double kClose_dB =
-    4;  // drafts that are this close to the best one are tuned, too: tuning may gain as much
-constexpr int kMaxTunings = 3;  // for a wanted quality: each makes the model smaller, by less and less
+// For a wanted quality: the number of sizes that are tried, and the ratio of sizes at which that ends early.
+constexpr int kMaxSizes = 6;
+constexpr double kCloseSizes = 1.1;
 
 // A version of the model: its most important Gaussians, with harmonics up to some degree.
 struct Draft {
@@ -28,7 +29,7 @@ struct Draft {
   std::size_t count = 0;
   Gaussians model;
   CompressTools::Stored stored;
-  double quality = 0;  // of the stored model
+  double quality = 0, untuned = 0;  // of the stored model, and before it was tuned
 };
 
 class Compression {
@@ -46,22 +47,7 @@ class Compression {
       throw Error(fmt::format(
           "the goal of {} bytes is too small: a file of this format with a single Gaussian has {}", max_bytes,
           least_bytes_));
-    std::vector<Draft> drafts;
-    for (int degree = highest_degree_; degree >= 0; --degree) {
-      if (std::optional<Draft> draft = largest_within(degree, max_bytes)) drafts.push_back(*std::move(draft));
-      // With a lower degree, the file would be smaller and the model worse.
-      if (!drafts.empty() && drafts.back().count == full_.size()) break;
-    }
-    rate(drafts);
-    const double untuned = drafts.front().quality;
-    if (!tools_.tune) return finish(std::move(drafts.front()), untuned);
-    std::optional<Draft> best;
-    for (Draft& draft : drafts) {
-      if (draft.quality < untuned - kClose_dB) break;
-      tune(draft, max_bytes);
-      if (!best || draft.quality > best->quality) best = std::move(draft);
-    }
-    return finish(*std::move(best), untuned);
+    return finish(*best_within(max_bytes, 0, highest_degree_));
   }
 
   Compressed for_quality(double least) {
@@ -77,9 +63,8 @@ class Compression {
       throw Error(
           fmt::format("the goal of {:.2f} dB cannot be reached: the whole model has {:.2f} dB in this format",
                       least, highest));
-    const double untuned = best->quality;
-    if (tools_.tune) tune_and_shrink(*best, least);
-    return finish(*std::move(best), untuned);
+    if (tools_.tune) shrink(*best, least);
+    return finish(*std::move(best));
   }
 
  private:
@@ -97,7 +82,7 @@ class Compression {
   }
 
   Draft make(int degree, std::size_t count) const {
-    Draft draft{degree, count, select(full_, rows(count)), {}, 0};
+    Draft draft{degree, count, select(full_, rows(count)), {}, 0, 0};
     set_sh_degree(draft.model, degree);
     return draft;
   }
@@ -126,11 +111,20 @@ class Compression {
     return best;
   }
 
-  // Sorts the drafts by quality, the best first.
-  void rate(std::vector<Draft>& drafts) const {
-    for (Draft& draft : drafts) draft.quality = rated(draft);
-    std::stable_sort(drafts.begin(), drafts.end(),
-                     [](const Draft& a, const Draft& b) { return a.quality > b.quality; });
+  // The best draft of these degrees whose file is small enough, tuned; nothing if no file is. How good a
+  // draft is before it is tuned says little about what it becomes, so all are tuned.
+  std::optional<Draft> best_within(std::uint64_t max_bytes, int lowest_degree, int highest_degree) const {
+    std::optional<Draft> best;
+    for (int degree = highest_degree; degree >= lowest_degree; --degree) {
+      std::optional<Draft> draft = largest_within(degree, max_bytes);
+      if (!draft) continue;
+      draft->quality = draft->untuned = rated(*draft);
+      const bool is_whole = draft->count == full_.size();
+      if (tools_.tune) tune(*draft, max_bytes);
+      if (!best || draft->quality > best->quality) best = std::move(draft);
+      if (is_whole) break;  // with a lower degree, the file would be smaller and the model worse
+    }
+    return best;
   }
 
   // Rates the stored model, which is not needed any more.
@@ -146,7 +140,7 @@ class Compression {
     Draft draft = make(degree, count_with(degree, least));
     for (;;) {  // what the format costs is made up for by more Gaussians
       store(draft);
-      draft.quality = rated(draft);
+      draft.quality = draft.untuned = rated(draft);
       if (draft.quality >= least || draft.count == full_.size()) return draft;
       draft = make(degree, std::min(full_.size(), draft.count + draft.count / 8 + 1));
     }
@@ -165,13 +159,13 @@ class Compression {
 
   // Trains a draft, and keeps what it was if that is better: training fits the photos that are trained on,
   // and not those that count; and its values may be harder to store, so that more Gaussians have to go.
-  void tune(Draft& draft, std::optional<std::uint64_t> max_bytes = {}) const {
+  void tune(Draft& draft, std::uint64_t max_bytes) const {
     note(fmt::format("tuning {} Gaussians of degree {} on the photos", draft.count, draft.degree));
     Draft tuned = draft;
     tuned.model = tools_.tune(draft.model);
     assert(tuned.model.size() == draft.count);
     store(tuned);
-    if (max_bytes && !fit(tuned, *max_bytes)) return;
+    if (!fit(tuned, max_bytes)) return;
     tuned.quality = rated(tuned);
     if (tuned.quality > draft.quality) draft = std::move(tuned);
   }
@@ -201,25 +195,31 @@ class Compression {
     draft.count = count;
   }
 
-  // Tuning raises the quality, so that more Gaussians can go; and so on.
-  void tune_and_shrink(Draft& best, double least) const {
-    Draft draft = best;
-    for (int i = 0; i < kMaxTunings; ++i) {
-      const double before = draft.quality;
-      tune(draft);
-      const double gain = draft.quality - before;
-      if (draft.quality < least) return;
-      if (draft.stored.bytes < best.stored.bytes || draft.quality > best.quality) best = draft;
-      const std::size_t count = count_with(draft.degree, least - gain);
-      if (count >= draft.count) return;
-      draft = make(draft.degree, count);
-      store(draft);
-      draft.quality = rated(draft);
+  // Makes `best`, which was found without tuning, smaller: halves the size while a tuned draft is good
+  // enough, and then bisects. The best degree changes little from size to size, so only its neighbours are
+  // tried after the first.
+  void shrink(Draft& best, double least) const {
+    int lowest_degree = 0, highest_degree = highest_degree_;
+    std::uint64_t bad = 0, good = best.stored.bytes;
+    for (int i = 0; i < kMaxSizes; ++i) {
+      if (static_cast<double>(good) <= kCloseSizes * static_cast<double>(bad)) return;
+      const auto max_bytes =
+          bad == 0
+              ? good / 2
+              : static_cast<std::uint64_t>(std::sqrt(static_cast<double>(bad) * static_cast<double>(good)));
+      std::optional<Draft> draft = best_within(max_bytes, lowest_degree, highest_degree);
+      const bool is_good = draft && draft->quality >= least;
+      if (draft) {
+        lowest_degree = std::max(0, draft->degree - 1);
+        highest_degree = std::min(highest_degree_, draft->degree + 1);
+      }
+      (is_good ? good : bad) = is_good ? draft->stored.bytes : max_bytes;
+      if (is_good) best = *std::move(draft);
     }
   }
 
-  static Compressed finish(Draft draft, double untuned) {
-    return {std::move(draft.model), draft.stored.bytes, draft.quality, untuned};
+  static Compressed finish(Draft draft) {
+    return {std::move(draft.model), draft.stored.bytes, draft.quality, draft.untuned};
   }
 
   const Gaussians& full_;
