@@ -86,17 +86,17 @@ class LodParser {
     return *found;
   }
 
-  // A path that stays in the folder.
+  // A path that stays in the folder, in its shortest form: pieces of a file are compared by its name.
   std::string file_name(const json& value) const {
     if (!value.is_string()) fail("the name of a file must be a string");
-    std::string text = value.get<std::string>();
+    const auto text = value.get<std::string>();
     const std::filesystem::path path(text);
     const bool leads_out =
         std::any_of(path.begin(), path.end(), [](const auto& part) { return part == ".."; });
     if (text.empty() || path.is_absolute() || leads_out || text.find_first_of(":\\") != std::string::npos ||
         text.find('\0') != std::string::npos)
       throw Error(fmt::format("{}: '{}' is not the name of a file in this folder", name_, printable(text)));
-    return text;
+    return path.lexically_normal().string();
   }
 
   [[noreturn]] void fail(std::string_view what) const {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -113,6 +114,37 @@ TEST_F(SavedLod, SmallModelsHaveTwoLevels) {
   EXPECT_EQ(json::parse(read_file(folder_ / "b.lod" / "lod-meta.json"))["counts"], json({600, 300}));
   save_model(trained_looking_model(1, 0), folder_ / "c.lod", small_chunks(5));
   EXPECT_EQ(json::parse(read_file(folder_ / "c.lod" / "lod-meta.json"))["counts"], json({1}));
+}
+
+TEST_F(SavedLod, ShapesWithoutMeaningGiveFiniteLevels) {
+  model_.log_scale[0] = model_.log_scale[1] = {400, 400, 400};
+  model_.log_scale[2] = model_.log_scale[3] = {-400, -400, -400};
+  model_.mean[3] = model_.mean[2];
+  model_.rotation[4] = {0, 0, 0, 0};
+  model_.rotation[5] = {NAN, 0, 0, 0};
+  save_model(model_, path_, small_chunks(3));
+  EXPECT_EQ(load_model(path_).size(), 600);
+  for (const json& file : json::parse(read_file(path_ / "lod-meta.json"))["filenames"]) {
+    ModelFacts ignored;
+    EXPECT_GT(load_sog(path_ / file.get<std::string>(), ignored).size(), 0);
+  }
+}
+
+TEST_F(SavedLod, CanBeInTheCurrentFolder) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(path_ / "1_0");
+  EXPECT_NO_THROW(save_model(model_, "lod-meta.json", small_chunks(3)));
+  EXPECT_NO_THROW(EXPECT_EQ(load_model("lod-meta.json").size(), 600));
+  std::filesystem::current_path(before);
+}
+
+TEST_F(SavedLod, AFileIsLoadedOnceWhateverItsName) {
+  const std::size_t file = meta_["filenames"].size();
+  meta_["filenames"].push_back("./0_0//meta.json");
+  meta_["tree"] = json::parse(R"({"children": [{"lods": {"0": {"file": 0, "offset": 0, "count": 2}}}]})");
+  meta_["filenames"][0] = "0_0/meta.json";
+  meta_["tree"]["children"].push_back({{"lods", {{"0", {{"file", file}, {"offset", 1}, {"count", 2}}}}}});
+  EXPECT_NE(error_with(meta_).find("do not fit the pieces"), std::string::npos);
 }
 
 TEST_F(SavedLod, AFailureLeavesNoFolderThatLooksComplete) {

@@ -15,6 +15,7 @@
 #include "stipple/edit/select.h"
 #include "stipple/io/output_file.h"
 #include "stipple/math/math.h"
+#include "stipple/model/formats/quantise.h"
 #include "stipple/model/sog/encode_sog.h"
 #include "stipple/model/sog/lod.h"
 
@@ -36,8 +37,18 @@ int level_count(std::size_t count, int wanted) {
   return std::min(levels, static_cast<int>(std::bit_width(count)));
 }
 
+// Scales and rotations that merging can compute with. Of scales beyond the limit, the area does not fit into
+// a float.
+Gaussians with_finite_shapes(Gaussians g) {
+  constexpr float kMostLogScale = 40;
+  for (Vec3f& scale : g.log_scale)
+    for (int k = 0; k < 3; ++k) scale[k] = std::clamp(scale[k], -kMostLogScale, kMostLogScale);
+  for (Vec4f& rotation : g.rotation) rotation = unit_quaternion(rotation);
+  return g;
+}
+
 std::vector<Gaussians> make_levels(const Gaussians& gaussians, int count) {
-  std::vector<Gaussians> levels{gaussians};
+  std::vector<Gaussians> levels{with_finite_shapes(gaussians)};
   while (static_cast<int>(levels.size()) < count)
     levels.push_back(merge_neighbours(levels.back(), (levels.back().size() + 1) / 2));
   return levels;
@@ -206,7 +217,7 @@ void save_lod(const Gaussians& gaussians, const std::filesystem::path& path,
   const std::size_t chunk_size = std::max<std::size_t>(options.lod_chunk, 1);
   const LodTree tree(levels, chunk_size);
   const std::string text = meta_text(levels, tree, chunk_size);
-  std::filesystem::create_directories(meta.parent_path());
+  if (meta.has_parent_path()) std::filesystem::create_directories(meta.parent_path());
   // Without lod-meta.json, the folder is not a model: see write_sog_folder().
   std::filesystem::remove(meta);
   for (const Chunk& chunk : tree.chunks()) {
