@@ -120,8 +120,10 @@ std::optional<std::filesystem::path> model_in_folder(const std::filesystem::path
 
 Gaussians load_model(const std::filesystem::path& given, ModelFacts* facts, const LoadModelOptions& options) {
   const std::filesystem::path path = std::filesystem::is_directory(given) ? file_of_folder(given) : given;
-  const ModelFormat* format = format_of_content(path);
-  if (format == nullptr) format = format_of_name(path);
+  const ModelFormat* format = format_of_name(path);
+  // A format without a mark of its own (.splat, .ksplat) may start with any bytes, also those of others.
+  if (format == nullptr || format->is_format != nullptr)
+    if (const ModelFormat* recognised = format_of_content(path)) format = recognised;
   if (format == nullptr)
     throw Error(
         fmt::format("{}: this is not a model in a known format ({})", path.string(), model_endings(false)));

@@ -29,9 +29,10 @@ struct LoadModelOptions {
   SpzFrame spz_frame = SpzFrame::kRub;  // of .spz files that do not say it
 };
 
-// Reads a model. The format follows from the content, and only if that does not decide, from the name. Values
-// are returned in the conventions of Gaussians, whatever frame or scale the format has. A malformed file is
-// an Error that names the file and the problem; memory is never allocated for more than a file can contain.
+// Reads a model. The format follows from the content, or from the name if that does not decide or is that of
+// a format which cannot be told from its content (.splat, .ksplat). Values are returned in the conventions of
+// Gaussians, whatever frame or scale the format has. A malformed file is an Error that names the file and the
+// problem; memory is never allocated for more than a file can contain.
 Gaussians load_model(const std::filesystem::path& path, ModelFacts* facts = nullptr,
                      const LoadModelOptions& options = {});
 

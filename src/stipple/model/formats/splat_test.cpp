@@ -111,6 +111,20 @@ TEST(Splat, TakesAnyBytes) {
   }
 }
 
+// A .splat has no mark of its own and starts with a coordinate, whose bytes may be those that other formats
+// start with.
+TEST(Splat, IsNotTakenForAnotherFormat) {
+  TestFolder folder;
+  for (const char* start : {"\x1f\x8b\x08\x41", "\x1f\x8b\x7a\xbf", "ply\x3f", "PK\x3\x40", "{\"m\x40"}) {
+    Gaussians model = make_gaussians(1, 0);
+    std::memcpy(&model.mean[0].x, start, 4);
+    save_model(model, folder.path() / "a.splat");
+    ModelFacts facts;
+    EXPECT_EQ(load_model(folder.path() / "a.splat", &facts).mean[0].x, model.mean[0].x);
+    EXPECT_EQ(facts.format, ".splat");
+  }
+}
+
 TEST(Splat, OddSizesAreErrors) {
   TestFolder folder;
   for (std::size_t size = 1; size < 100; ++size) {
