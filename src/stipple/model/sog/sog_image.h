@@ -26,12 +26,12 @@ inline constexpr int kMaxWebpSide = 16383;
 
 std::vector<std::byte> encode_webp(const SogImage& image);
 
-// `name` is for error messages. The size that the file claims must be one that `fits`, which is called before
-// memory for it is allocated; it throws if not.
+// The sizes that an image may claim. They are checked before memory for it is allocated.
 struct SizeCheck {
   std::size_t min_texels, max_texels;
   int width = 0;  // 0: any
 };
+// `name` is for error messages. Throws Error if the size is not allowed.
 SogImage decode_webp(std::span<const std::byte> bytes, const std::string& name, const SizeCheck& check);
 
 }  // namespace stipple
