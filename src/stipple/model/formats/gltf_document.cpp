@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <utility>
 
 #include "stipple/io/base64.h"
@@ -185,7 +186,14 @@ std::uint64_t GltfDocument::accessor_count(std::uint64_t accessor) const {
 
 std::uint64_t GltfDocument::data_bytes() const {
   std::uint64_t sum = 0;
-  for (const Buffer& buffer : buffers_) sum += buffer.size;
+  std::map<std::filesystem::path, std::uint64_t> files;  // and the end of what buffers refer to in them
+  for (const Buffer& buffer : buffers_) {
+    sum += buffer.bytes.size();
+    if (buffer.path.empty()) continue;
+    std::uint64_t& end = files[buffer.path];
+    end = std::max(end, buffer.begin + buffer.size);
+  }
+  for (const auto& [path, end] : files) sum += end;
   return sum;
 }
 

@@ -34,7 +34,7 @@ class GltfDocument {
   // Calls f(i, components) for each element of an accessor, in order. Normalised integers are converted.
   void read(std::uint64_t accessor, std::string_view type,
             const std::function<void(std::size_t, const float*)>& f) const;
-  std::uint64_t data_bytes() const;  // in all buffers
+  std::uint64_t data_bytes() const;  // in all buffers; those in the same file count once
 
  private:
   struct Buffer {

@@ -352,6 +352,23 @@ TEST_F(Gltf, PrimitivesThatCannotBeReadAreRejected) {
   EXPECT_EQ(facts.left_out, "the colour space lin_rec709_display");
 }
 
+// A file that is listed as many buffers has its data once: it must not allow for many times the Gaussians.
+TEST_F(Gltf, AFileThatIsManyBuffersCountsOnce) {
+  Parts parts = saved(random_model(3, 1));
+  folder.write("a.bin", parts.data);
+  json& buffers = parts.document["buffers"];
+  for (const char* name : {"a.bin", "./a.bin", "b/../a.bin"}) {
+    json buffer = buffers[0];
+    buffer["uri"] = name;
+    for (int i = 0; i < 10; ++i) buffers.push_back(buffer);
+  }
+  buffers.erase(0);
+  json& primitives = parts.document["meshes"][0]["primitives"];
+  while (primitives.size() < 40) primitives.push_back(json(primitives[0]));
+  const std::filesystem::path path = folder.write("a.gltf", parts.document.dump());
+  EXPECT_EQ(error_of([&] { load_model(path); }), path.string() + ": the file has no room for 99 Gaussians");
+}
+
 TEST_F(Gltf, ScenesThatAreNoTreeAreRejected) {
   EXPECT_EQ(complaint([](json& d) { d["nodes"][0]["children"] = {0}; }),
             "node 0 is in the scene more than once");
