@@ -34,6 +34,8 @@ void store_number(T value, std::byte* to) {
   if (kSwap) std::reverse(to, to + sizeof(T));
 }
 
+bool is_finite(Vec3f v) { return std::isfinite(v.x) && std::isfinite(v.y) && std::isfinite(v.z); }
+
 std::uint8_t to_byte(float value) { return static_cast<std::uint8_t>(clamp_round(value, 255)); }
 float from_byte(std::byte byte) { return static_cast<float>(byte); }
 
@@ -155,7 +157,8 @@ void encode_one(const SpzHeader& header, SpzField field, const Gaussians& g, con
     case SpzField::kMean:
       return encode_mean(header, flip.mean(g.mean[i]), to);
     case SpzField::kOpacity:
-      *to = std::byte{opacity_byte(g.logit_opacity[i])};
+      // The format cannot say that a mean is not finite, and nothing must appear at a wrong place.
+      *to = std::byte{is_finite(g.mean[i]) ? opacity_byte(g.logit_opacity[i]) : std::uint8_t{0}};
       return;
     case SpzField::kColor:
       for (int c = 0; c < 3; ++c)

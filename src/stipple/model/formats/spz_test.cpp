@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "stipple/core/parallel.h"
 #include "stipple/edit/frame.h"
 #include "stipple/edit/transform.h"
 #include "stipple/math/math.h"
+#include "stipple/model/formats/quantise.h"
 #include "stipple/model/model_file.h"
 #include "tests/helpers/ply_builder.h"
 #include "tests/helpers/random_model.h"
@@ -167,6 +169,23 @@ TEST(Spz, WritesAnyValueAndReadsItAsAFiniteOne) {
         once);
     save_model(once, folder / "b.spz", spz(version));
     EXPECT_TRUE(read_file(folder / "a.spz") == read_file(folder / "b.spz")) << version;
+  }
+}
+
+// The format cannot say it, and the Gaussian must not appear at another place.
+TEST(Spz, AGaussianWithoutAFiniteMeanBecomesInvisible) {
+  TestFolder folder;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Gaussians model = random_model(3, 0);
+  model.logit_opacity = {2, 2, 2};
+  model.mean[0].y = std::numeric_limits<float>::quiet_NaN();
+  model.mean[1].z = -kInfinity;
+  for (const int version : kVersions) {
+    save_model(model, folder / "a.spz", spz(version));
+    const Gaussians back = load_model(folder / "a.spz");
+    EXPECT_EQ(back.logit_opacity[0], logit_of_byte(0));
+    EXPECT_EQ(back.logit_opacity[1], logit_of_byte(0));
+    EXPECT_NEAR(back.logit_opacity[2], 2, 0.1f);
   }
 }
 
