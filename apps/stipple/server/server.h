@@ -2,6 +2,7 @@
 #pragma once
 // A small HTTP and WebSocket server for the pages of this program. It knows nothing of models; what it serves
 // is a Site. One thread of its own accepts connections, reads and writes, and never waits for a site.
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,7 +23,7 @@ class Connection {
   virtual void send_binary(SharedBytes message) = 0;
   // The number of messages that wait to be sent.
   virtual std::size_t waiting() const = 0;
-  virtual void close() = 0;
+  virtual void close() = 0;  // after what waits has been sent
 };
 
 struct HttpRequest {
@@ -63,6 +64,8 @@ struct ServerOptions {
   std::uint16_t port = 8080;
   bool is_port_wanted = false;
   std::size_t max_visitors = 64;
+  // How long a connection may take for a request or a part of an answer, and a visitor may not show any life.
+  std::chrono::milliseconds patience{30'000};
 };
 
 // Serves from construction to destruction. Throws Error if the address or the port cannot be used. An address

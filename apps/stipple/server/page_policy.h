@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a page may do in the browser: the header Content-Security-Policy.
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace stipple::http {
+
+// Of a page that is one file: it runs the scripts that are in it and no other, and reaches no other host.
+std::string policy_of_page(std::span<const std::byte> html);
+
+// Of anything that is not a page.
+constexpr const char* kNoPagePolicy = "default-src 'none'; frame-ancestors 'none'";
+
+}  // namespace stipple::http
