@@ -82,6 +82,31 @@ TEST_P(MemoryTest, RunningOutLosesNothing) {
   EXPECT_TRUE(same_bits(whole, trainer.gaussians()));
 }
 
+// Whoever watches takes no memory from training: it neither fails nor releases anything else.
+TEST_P(MemoryTest, TheFrameOfAWatcherIsReleasedFirst) {
+  TrainOptions o = quick(GetParam());
+  o.stop_at = 60;
+  LimitedBackend backend(std::size_t{1} << 30);
+  Trainer trainer(backend, small_scene(), o);
+  View view{small_scene().views[0].camera, trainer.render_options()};
+  view.camera = resized(view.camera, 640, 480);  // its frame takes more than any step does
+  int released = 0;
+  while (!trainer.done()) {
+    if (trainer.steps_done() % 10 != 9) {  // the next step is not followed by a refinement
+      trainer.step();
+      continue;
+    }
+    trainer.render(view);
+    const std::size_t with_frame = backend.used_bytes();
+    backend.limit_bytes = with_frame;
+    trainer.step();
+    released += backend.used_bytes() < with_frame;
+    backend.limit_bytes = std::size_t{1} << 30;
+  }
+  EXPECT_GT(released, 2);
+  EXPECT_TRUE(same_bits(train(o), trainer.gaussians()));
+}
+
 TEST(Memory, ARunThatRanOutCanBeSavedAndResumed) {
   TestFolder folder;
   TrainOptions o = quick(Strategy::kAdc);

@@ -15,15 +15,19 @@ Image image_from_planes(const std::vector<float>& planes, int width, int height,
   return image;
 }
 
+}  // namespace
+
 // If memory runs out, renders the image in two bands, then in four, and so on.
-void draw(Backend& backend, const DeviceGaussians& gaussians, View view, Pass& pass) {
+void render_frame(Backend& backend, const DeviceGaussians& gaussians, const Precomputed& precomputed,
+                  const View& whole, Pass& pass) {
+  View view = whole;
   const TileRows all = tile_rows_of(view);
   view.id = kNoView;  // so that bin waits for the required capacity instead of predicting it
   for (int rows = std::max(all.end - all.begin, 1);; rows = (rows + 1) / 2) {
     try {
       for (int begin = all.begin; begin == all.begin || begin < all.end; begin += rows) {
         view.band = {begin, std::min(begin + rows, all.end)};
-        forward(backend, gaussians, {}, view, pass);
+        forward(backend, gaussians, precomputed, view, pass);
       }
       return;
     } catch (const OutOfMemory&) {
@@ -32,8 +36,6 @@ void draw(Backend& backend, const DeviceGaussians& gaussians, View view, Pass& p
     }
   }
 }
-
-}  // namespace
 
 RenderedImages download_frame(const Backend& backend, const Frame& frame) {
   int w = frame.width_px, h = frame.height_px;
@@ -62,7 +64,7 @@ RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const 
 }
 
 RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const View& view, Pass& pass) {
-  draw(backend, gaussians, view, pass);
+  render_frame(backend, gaussians, {}, view, pass);
   return download_frame(backend, pass.frame);
 }
 

@@ -25,6 +25,10 @@ class ModelRenderer {
   Pass pass_;
 };
 
+// Renders into Pass::frame, in bands if the device's memory does not hold more at once.
+void render_frame(Backend& backend, const DeviceGaussians& gaussians, const Precomputed& precomputed,
+                  const View& view, Pass& pass);
+
 // Renders a single image.
 RenderedImages render(Backend& backend, const Gaussians& gaussians, const View& view);
 RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const View& view);

@@ -46,14 +46,6 @@ void unfilter(float variance, double scale_modifier, Vec3f& log_scale, float& lo
   }
 }
 
-template <class T>
-DeviceArray<T> borrowed(Backend& backend, const DeviceArray<T>& from) {
-  MemoryBorrower* borrower = backend.borrower();
-  if (!borrower || from.empty()) return from.copy(backend);
-  Memory& memory = const_cast<Memory&>(*from.memory());  // the result is only read
-  return DeviceArray<T>::over(*borrower, static_cast<T*>(borrower->address_of(memory)), from.size());
-}
-
 }  // namespace
 
 void apply_filter(std::span<const float> filter_variance, float scale_modifier, std::span<Vec3f> log_scale,

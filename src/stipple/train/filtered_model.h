@@ -15,6 +15,16 @@ void apply_filter(std::span<const float> filter_variance, float scale_modifier, 
 void remove_filter(std::span<const float> filter_variance, float scale_modifier, std::span<Vec3f> log_scale,
                    std::span<float> logit_opacity);
 
+// An array over the memory of another one, which must outlive it and not change before it; a copy if the
+// device cannot borrow. It is only to be read.
+template <class T>
+DeviceArray<T> borrowed(Backend& backend, const DeviceArray<T>& from) {
+  MemoryBorrower* borrower = backend.borrower();
+  if (!borrower || from.empty()) return from.copy(backend);
+  Memory& memory = const_cast<Memory&>(*from.memory());
+  return DeviceArray<T>::over(*borrower, static_cast<T*>(borrower->address_of(memory)), from.size());
+}
+
 // The same as apply_filter() on the device. The other arrays are borrowed from the model, which must outlive
 // the result and not change before it.
 DeviceGaussians filtered_model(Backend& backend, const DeviceGaussians& model,

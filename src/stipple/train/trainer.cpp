@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "stipple/backend/render.h"
 #include "stipple/core/error.h"
 #include "stipple/core/parallel.h"
 #include "stipple/scene/fingerprint.h"
@@ -153,17 +154,32 @@ StepReport Trainer::Impl::step(const AfterUpdate& after_update) {
   return report_;
 }
 
-// If the device runs out of memory, releases the photos that are cached there, then the guard's copy of the
-// model, and tries again.
+// If the device runs out of memory, releases the frame of render(), then the photos that are cached there,
+// then the guard's copy of the model, and tries again.
 template <class F>
 void Trainer::Impl::retry_with_less_memory(F work) {
   for (;;) {
     try {
       return work();
     } catch (const OutOfMemory&) {
-      if (is_torn_ || (!targets_.release() && !release_best())) throw;
+      if (is_torn_ || (!release_frame() && !targets_.release() && !release_best())) throw;
     }
   }
+}
+
+const Frame& Trainer::Impl::render(const View& view, const DeviceArray<Vec3f>& colors) {
+  require_whole();
+  Precomputed look;
+  look.color = borrowed(backend_, colors);
+  look.filter_variance = borrowed(backend_, device_.precomputed.filter_variance);
+  render_frame(backend_, device_.gaussians, look, view, picture_pass_);
+  return picture_pass_.frame;
+}
+
+bool Trainer::Impl::release_frame() {
+  const bool had_one = picture_pass_.scratch != nullptr;
+  picture_pass_ = {};
+  return had_one;
 }
 
 void Trainer::Impl::require_whole() const {
@@ -403,6 +419,10 @@ const RenderOptions& Trainer::render_options() const { return impl_->render_opti
 Evaluation Trainer::evaluate(std::span<const std::size_t> views, const EvaluationProgress& progress) {
   return impl_->evaluate(views, progress);
 }
+const Frame& Trainer::render(const View& view, const DeviceArray<Vec3f>& colors) {
+  return impl_->render(view, colors);
+}
+void Trainer::release_frame() { impl_->release_frame(); }
 void Trainer::save(const std::filesystem::path& path) const { impl_->save(path); }
 void Trainer::restore(const std::filesystem::path& path) { impl_->restore(path); }
 void Trainer::call_between_steps(const std::function<void(const DeviceGaussians&)>& f) const {

@@ -98,6 +98,12 @@ class Trainer {
   Gaussians gaussians() const;
   const RenderOptions& render_options() const;  // for evaluation
   Evaluation evaluate(std::span<const std::size_t> views, const EvaluationProgress& progress = {});
+  // Renders the model for someone who watches: what with_model() shows, but without a copy of the model. If
+  // there are colours, one per Gaussian, they replace the harmonics. The frame stays until the next call of
+  // the trainer. It changes nothing that training depends on, and when training runs out of memory, that of
+  // the frame is released first. release_frame() does so when nobody watches any more.
+  const Frame& render(const View& view, const DeviceArray<Vec3f>& colors = {});
+  void release_frame();
 
   // Saves everything that later steps depend on, in one file that is replaced atomically. A trainer of the
   // same scene, options and start that restores it continues with the same bits. If restore() throws because

@@ -106,6 +106,7 @@ bool Trainer::Impl::act_on(Verdict verdict, const ModelScore& score) {
 // goes on without one.
 void Trainer::Impl::keep_model() {
   has_replaced_best_ = true;
+  release_frame();
   best_ = {};
   best_filter_ = {};
   try {

@@ -75,10 +75,14 @@ class Trainer::Impl {
     with_filtered(f);
   }
   Evaluation evaluate(std::span<const std::size_t> views, const EvaluationProgress& progress) {
+    release_frame();
     return with_filtered([&](const DeviceGaussians& model) {
       return stipple::evaluate(backend_, model, scene_.views, views, photos_, options_.render, progress);
     });
   }
+
+  const Frame& render(const View& view, const DeviceArray<Vec3f>& colors);
+  bool release_frame();  // false if there was none
 
   void save(const std::filesystem::path& path) const;
   void restore(const std::filesystem::path& path) { restore(path, StartCheck::kSame); }
@@ -197,6 +201,7 @@ class Trainer::Impl {
   DeviceArray<float> best_filter_;
   bool has_replaced_best_ = false;  // in the current check of the guard
   Pass watch_pass_;
+  Pass picture_pass_;  // of render()
 };
 
 }  // namespace stipple
