@@ -83,11 +83,11 @@ void render_image(const RenderArguments& a) {
 
 void render_along_path(const RenderArguments& a) {
   const auto backend = a.backend.make();
-  const std::vector<PathFrame> frames = plan_path(a.path, a.model, a.output);
+  const PlannedPath path = plan_path(a.path, a.model, a.output);
   RunModel model = load_model_of(a);
   ModelRenderer renderer(*backend, model.gaussians);
   model.gaussians = {};  // the device has them now
-  render_path(a.path, frames, a.output, model.render, renderer);
+  render_path(path, a.output, model.render, renderer);
 }
 
 void run_render(const RenderArguments& a) {

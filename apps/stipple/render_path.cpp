@@ -2,11 +2,14 @@
 #include "apps/stipple/render_path.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <future>
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/files/create_folder.h"
+#include "apps/stipple/files/has_extension.h"
 #include "apps/stipple/files/temporary_folder.h"
 #include "apps/stipple/options/number_range.h"
 #include "apps/stipple/options/picture_size.h"
@@ -18,8 +21,10 @@
 #include "apps/stipple/terminal/progress.h"
 #include "apps/stipple/terminal/standard_files.h"
 #include "stipple/core/error.h"
+#include "stipple/core/nearest_name.h"
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/output_file.h"
+#include "stipple/path/key_path.h"
 
 namespace stipple {
 
@@ -28,6 +33,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMaxFrameCount = 9999;  // file names have four digits
+constexpr int kFrameCount = 240;      // of a path through a scene, by default
+constexpr double kFramesPerSecond = 30;
+const std::vector<std::string> kPaths = {"orbit", "interpolate", "cameras"};
 
 Scene load_scene_of(const PathArguments& a, const fs::path& run_or_model) {
   const bool has_record = is_run(run_or_model);
@@ -41,16 +49,36 @@ Scene load_scene_of(const PathArguments& a, const fs::path& run_or_model) {
   return load_scene(run.scene, run.scene_options);
 }
 
-std::vector<PathFrame> frames_of(const PathArguments& a, const Scene& scene) {
-  std::vector<PathFrame> frames = a.path == "orbit"         ? orbit_path(scene, a.frame_count)
-                                  : a.path == "interpolate" ? interpolated_path(scene, a.frame_count)
-                                                            : photo_path(scene);
-  if (a.size.empty()) return frames;
-  const PictureSize size = parse_size(a.size);
+bool is_file(const std::string& path) { return has_extension(path, {".json"}); }
+
+std::vector<PathFrame> sized(std::vector<PathFrame> frames, const std::string& text) {
+  if (text.empty()) return frames;
+  const PictureSize size = parse_size(text);
   if (size.width_px % 2 != 0 || size.height_px % 2 != 0)
-    throw Error(fmt::format("--size must have even sides for a video, such as 1280x720, not '{}'", a.size));
+    throw Error(fmt::format("--size must have even sides for a video, such as 1280x720, not '{}'", text));
   for (PathFrame& f : frames) f.camera = resized(f.camera, size.width_px, size.height_px);
   return frames;
+}
+
+PlannedPath plan_key_path(const PathArguments& a) {
+  const KeyPath path = load_key_path(a.path);
+  const double frames_per_second = a.frames_per_second.value_or(path.frames_per_second);
+  const int frame_count = a.frame_count.value_or(frame_count_of(path, frames_per_second));
+  if (frame_count > kMaxFrameCount)
+    throw Error(
+        fmt::format("{}: the path has {} frames, and there can be {}; give a smaller --fps, or --frames",
+                    a.path, frame_count, kMaxFrameCount));
+  return {sized(frames_along(path, frame_count), a.size), frames_per_second, true};
+}
+
+PlannedPath plan_scene_path(const PathArguments& a, const fs::path& run_or_model) {
+  const Scene scene = load_scene_of(a, run_or_model);
+  const int frame_count = a.frame_count.value_or(kFrameCount);
+  std::vector<PathFrame> frames = a.path == "orbit"         ? orbit_path(scene, frame_count)
+                                  : a.path == "interpolate" ? interpolated_path(scene, frame_count)
+                                                            : photo_path(scene);
+  return {sized(std::move(frames), a.size), a.frames_per_second.value_or(kFramesPerSecond),
+          a.path != "cameras"};
 }
 
 bool is_video(const fs::path& output) { return output.extension() == ".mp4"; }
@@ -75,6 +103,14 @@ void check_output(const PathArguments& a, const fs::path& output) {
     throw Error(
         fmt::format("ffmpeg is not installed, and {} is a video; install ffmpeg ({}), or give a folder",
                     output.string(), kHowToInstallFfmpeg));
+}
+
+// What is wrong with the value of --path; empty if nothing is.
+std::string problem_of(const std::string& path) {
+  if (is_file(path) || std::find(kPaths.begin(), kPaths.end(), path) != kPaths.end()) return {};
+  const std::string nearest = nearest_name(path, kPaths);
+  return fmt::format("'{}' is neither {} nor the name of a .json file{}", path, fmt::join(kPaths, ", "),
+                     nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
 }
 
 // Each frame is compressed while the next one is rendered. Returns the number of frames, which is smaller
@@ -103,34 +139,34 @@ void require_all(int done, std::size_t frame_count, const std::string& outcome) 
     throw Error(fmt::format("interrupted after {} of {} frames; {}", done, frame_count, outcome));
 }
 
-void render_video(const std::vector<PathFrame>& frames, const fs::path& video, double frames_per_second,
-                  const RenderOptions& options, ModelRenderer& renderer) {
+void render_video(const PlannedPath& path, const fs::path& video, const RenderOptions& options,
+                  ModelRenderer& renderer) {
   const TemporaryFolder folder(video);
-  const int done = render_frames(frames, folder.path(), options, renderer);
-  require_all(done, frames.size(), "there is no video");
+  const int done = render_frames(path.frames, folder.path(), options, renderer);
+  require_all(done, path.frames.size(), "there is no video");
   const fs::path whole = folder.path() / "video.mp4";
-  encode_video(find_ffmpeg(), folder.path(), frames_per_second, whole);
+  encode_video(find_ffmpeg(), folder.path(), path.frames_per_second, whole);
   std::error_code error;
   fs::rename(whole, video, error);
   if (error) throw Error(fmt::format("cannot write {}: {}", video.string(), error.message()));
-  print("{}: {} frames\n", video.string(), frames.size());
+  print("{}: {} frames\n", video.string(), path.frames.size());
 }
 
-void render_folder(const std::vector<PathFrame>& frames, const fs::path& folder, const PathArguments& a,
-                   const RenderOptions& options, ModelRenderer& renderer) {
+void render_folder(const PlannedPath& path, const fs::path& folder, const RenderOptions& options,
+                   ModelRenderer& renderer) {
   create_folder(folder);
-  const int done = render_frames(frames, folder, options, renderer);
-  require_all(done, frames.size(), fmt::format("they are in {}", folder.string()));
-  print("{}: {} frames\n", folder.string(), frames.size());
-  if (a.path == "cameras") return;
+  const int done = render_frames(path.frames, folder, options, renderer);
+  require_all(done, path.frames.size(), fmt::format("they are in {}", folder.string()));
+  print("{}: {} frames\n", folder.string(), path.frames.size());
+  if (!path.is_video) return;
   const fs::path video = folder / "video.mp4", ffmpeg = find_ffmpeg();
   if (ffmpeg.empty()) {
     write_message(
         fmt::format("no video was made, because ffmpeg is not installed ({}); once it is, run: {}\n",
-                    kHowToInstallFfmpeg, video_command(folder, a.frames_per_second, video)));
+                    kHowToInstallFfmpeg, video_command(folder, path.frames_per_second, video)));
     return;
   }
-  encode_video(ffmpeg, folder, a.frames_per_second, video);
+  encode_video(ffmpeg, folder, path.frames_per_second, video);
   print("{}\n", video.string());
 }
 
@@ -142,33 +178,40 @@ CLI::Option* add_path_options(CLI::App& command, PathArguments& a) {
           .add_option(
               "--path", a.path,
               "render along a path: around the centre of the scene (orbit), through the training cameras "
-              "(interpolate), or one frame per photo (cameras)")
-          ->check(CLI::IsMember({"orbit", "interpolate", "cameras"}));
+              "(interpolate), or one frame per photo (cameras); or along the key frames of a .json file, "
+              "which the viewer's path editor writes")
+          ->type_name(fmt::format("TEXT:{{{}}}", fmt::join(kPaths, ",")))
+          ->check([](const std::string& text) { return problem_of(text); });
   command.add_option("--scene", a.scene, "folder of the scene; by default, the scene of the run");
-  command.add_option("--frames", a.frame_count, "number of frames of an orbit or interpolate path")
+  command
+      .add_option(
+          "--frames", a.frame_count,
+          "number of frames of an orbit or interpolate path; of a path in a file, by default its duration "
+          "times --fps")
       ->check(whole_number(1, kMaxFrameCount))
-      ->capture_default_str();
-  command.add_option("--fps", a.frames_per_second, "frames per second of the video")
+      ->default_str(fmt::format("{}", kFrameCount));
+  command
+      .add_option("--fps", a.frames_per_second,
+                  "frames per second of the video; of a path in a file, by default what it says")
       ->check(number_range(0.1, 240))
-      ->capture_default_str();
+      ->default_str(fmt::format("{}", kFramesPerSecond));
   command.add_option("--size", a.size,
                      "size of the frames, such as 1280x720; by default, that of the cameras");
   return path;
 }
 
-std::vector<PathFrame> plan_path(const PathArguments& a, const fs::path& run_or_model,
-                                 const fs::path& output) {
+PlannedPath plan_path(const PathArguments& a, const fs::path& run_or_model, const fs::path& output) {
   check_output(a, output);
-  return frames_of(a, load_scene_of(a, run_or_model));
+  return is_file(a.path) ? plan_key_path(a) : plan_scene_path(a, run_or_model);
 }
 
-void render_path(const PathArguments& a, const std::vector<PathFrame>& frames, const fs::path& output,
-                 const RenderOptions& options, ModelRenderer& renderer) {
+void render_path(const PlannedPath& path, const fs::path& output, const RenderOptions& options,
+                 ModelRenderer& renderer) {
   catch_interrupts();
   if (is_video(output))
-    render_video(frames, output, a.frames_per_second, options, renderer);
+    render_video(path, output, options, renderer);
   else
-    render_folder(frames, output, a, options, renderer);
+    render_folder(path, output, options, renderer);
 }
 
 }  // namespace stipple

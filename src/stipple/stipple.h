@@ -15,6 +15,7 @@
 #include "stipple/io/ply/ply.h"
 #include "stipple/model/model_file.h"
 #include "stipple/path/camera_path.h"
+#include "stipple/path/key_path.h"
 #include "stipple/photo/load_photo.h"
 #include "stipple/scene/check_scene.h"
 #include "stipple/scene/save_scene.h"

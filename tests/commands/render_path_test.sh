@@ -53,6 +53,40 @@ mv moved scene
 run render run --camera fit/camera.json -o single.png
 check "a single image can be rendered from a run's folder" cmp single.png fit/result.png
 
+camera_at() { # camera_at X: looks along y, at the middle of the built-in object
+  echo "{\"width\": 65, \"height\": 48, \"fx\": 50, \"fy\": 50, \"camera_from_world\": [1,0,0,-$1, 0,0,-1,0, 0,1,0,4]}"
+}
+cat >flight.json <<END
+{"stipple_path": 1, "fps": 4, "keyframes": [
+  {"time": 1, "camera": $(camera_at 0)}, {"time": 2.5, "camera": $(camera_at 1)}]}
+END
+camera_at 0 | sed 's/65/64/' >first.json
+camera_at 1 | sed 's/65/64/' >last.json
+run render fit/model.ply --path flight.json -o keyframes
+check "a path in a file needs no scene" status_is 0
+check "its frames are its duration times its frame rate, with both ends" [ "$(files keyframes | wc -w)" = 7 ]
+check "its command for a video has its frame rate" tells "-framerate 4 "
+check "its frames have the size of the first key frame, made even" [ "$(size_of keyframes/0001.png)" = 64x48 ]
+sed 's/"fx": 50, "fy": 50/"fx": 50, "fy": 50, "cx": 32, "cy": 24/' first.json >centred.json
+run render fit/model.ply --camera centred.json -o centred.png
+check "it starts at the first key frame" cmp centred.png keyframes/0001.png
+run render fit/model.ply --camera last.json -o last.png
+check "it ends at the last key frame" cmp last.png keyframes/0007.png
+check "it moves in between" [ "$(cmp -s keyframes/0003.png keyframes/0004.png; echo $?)" = 1 ]
+run render fit/model.ply --path flight.json --fps 2 --size 32x24 -o slow_frames
+check "--fps and --size override the file" [ "$(files slow_frames | wc -w) $(size_of slow_frames/0004.png)" = "4 32x24" ]
+run render fit/model.ply --path flight.json --frames 3 -o three
+check "--frames overrides the file" [ "$(files three)" = "0001.png 0002.png 0003.png" ]
+check "--frames takes steps of equal time" cmp three/0002.png keyframes/0004.png
+sed 's/"time": 2.5/"time": 80000/' flight.json >long.json
+run render fit/model.ply --path long.json -o x
+check "too many frames: the error says what to give" fails_with "give a smaller --fps, or --frames"
+sed 's/"fy": 50/"fy": -50/2' flight.json >broken.json
+run render fit/model.ply --path broken.json -o x
+check "a broken path: the error names the file and the field" fails_with 'broken.json: "keyframes[1].camera.fy"'
+run render fit/model.ply --path nosuch.json -o x
+check "a missing path: the error names it" fails_with "nosuch.json"
+
 mkdir white
 cp run/model.ply white
 sed 's/"steps": 5/"steps": 5, "background": "1,1,1", "antialiased": true/' run/options.json >white/options.json
@@ -114,7 +148,9 @@ check "odd sides: the error asks for even ones" fails_with "even"
 run render run --path orbit --size big -o x
 check "invalid --size: the error shows an example" fails_with "such as 640x480"
 check "failures create no folder" [ ! -e x ]
-for misuse in "--path loop" "--path orbit --frames 0" "--path orbit --fps 0" "--path orbit --fps nan" "--path orbit --camera fit/camera.json" \
+run render run --path obrit -o x
+check "a mistyped path: the error suggests the right one" one_line_with "did you mean orbit?"
+for misuse in "--path loop" "--path flight.txt" "--path orbit --frames 0" "--path orbit --fps 0" "--path orbit --fps nan" "--path orbit --camera fit/camera.json" \
     "--path orbit --depth d.npy" ""; do
   run render run $misuse -o x
   check "usage error: '$misuse'" status_is 2

@@ -39,13 +39,17 @@ std::vector<SceneView> views_to_follow(const Scene& scene) {
   return views.empty() ? scene.views : views;
 }
 
+Camera with_even_sides(const Camera& camera) {
+  return resized(camera, even_side(camera.width_px), even_side(camera.height_px));
+}
+
 Camera median_camera(const std::vector<SceneView>& views) {
   std::vector<Camera> cameras;
   for (const SceneView& v : views) cameras.push_back(v.camera);
   const auto middle = cameras.begin() + static_cast<std::ptrdiff_t>(cameras.size() / 2);
   std::nth_element(cameras.begin(), middle, cameras.end(),
                    [](const Camera& a, const Camera& b) { return zoom_of(a) < zoom_of(b); });
-  return resized(*middle, even_side(middle->width_px), even_side(middle->height_px));
+  return with_even_sides(*middle);
 }
 
 std::string frame_name(int index) { return fmt::format("{:04}.png", index + 1); }
