@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts the page: waits for the server's first message, and puts the parts together.
+import { poseOf } from "./camera_math";
 import { Connection } from "./connection";
+import { button } from "./dom";
+import { Frusta } from "./frusta";
+import { Help } from "./help";
+import { Keys } from "./keys";
+import { ModelComparison } from "./model_comparison";
+import { fillPhotoList } from "./photo_list";
+import { PhotoTour } from "./photo_tour";
+import type { Hello } from "./protocol";
 import { Shell } from "./shell";
 import { Stage } from "./stage";
 import { StreamedPicture } from "./streamed_picture";
+import { TrainingPanel } from "./training_panel";
+import { fillViewPanel } from "./view_panel";
 import { Viewpoint } from "./viewpoint";
-import { Keys } from "./keys";
-import type { Hello } from "./protocol";
 
 const kLongestStreamedPx = 1920;
 
@@ -27,13 +36,45 @@ connection.open();
 function start(hello: Hello): void {
   shell.setTitle(hello.title, hello.mode);
   const viewpoint = new Viewpoint(hello.start_camera, hello.bounds.center);
+  const maxDegree = Math.max(...hello.models.map((model) => model.sh_degree));
   const picture = new StreamedPicture(connection, hello.models.map((_, i) => i));
   const stage = new Stage(
     picture, viewpoint,
-    { shown: "color", background: hello.render.background, scaleModifier: 1, shDegree: hello.models[0].sh_degree },
-    kLongestStreamedPx);
-  picture.onDrawn(() => (stage.frame.dataset.settled = String(picture.isSharp && !viewpoint.isMoving)));
+    { shown: "color", background: hello.render.background, scaleModifier: 1, shDegree: maxDegree }, kLongestStreamedPx);
+  picture.onDrawn(() => stage.setSettled(picture.isSharp && !viewpoint.isMoving));
   connection.onState((state) => state === "open" && stage.update());
   shell.main.append(stage.element);
+
+  const training = hello.mode === "training" ? new TrainingPanel(shell.addTab("Training"), connection, keys) : null;
+  if (hello.mode === "compare") {
+    new ModelComparison(shell.addTab("Models"), stage, picture, hello.models.map((model) => model.name), keys);
+  }
+  if (hello.views.length > 0) {
+    const tour = new PhotoTour(
+      stage, hello.views, connection, hello.models.map((model) => model.name), () => training?.lastKnownStep ?? null, keys);
+    const frusta = new Frusta(stage, hello.views, (index) => tour.look(index));
+    fillPhotoList(shell.addTab("Photos"), hello.views, tour, frusta, keys);
+  }
+  fillViewPanel(shell.addTab("View"), stage, maxDegree, hello.title, () => captured(stage, picture), keys);
+  shell.addLog();
+
+  const home = () => viewpoint.flyTo(poseOf(hello.start_camera), hello.bounds.center);
+  keys.add({ keys: ["h"], group: "View", text: "Back to the start", run: home });
+  const help = new Help(keys, hello.version);
+  shell.addAction(button("Back to the start", "home", home));
+  shell.addAction(button("Keys and help", "help", () => help.open()));
   stage.update();
+  stage.frame.focus();
+}
+
+// The picture as a canvas to save; of two models, both beside each other.
+async function captured(stage: Stage, picture: StreamedPicture): Promise<HTMLCanvasElement> {
+  const bitmap = await picture.capture();
+  const canvas = document.createElement("canvas");
+  canvas.width = bitmap.width * stage.columns;
+  canvas.height = bitmap.height;
+  const context = canvas.getContext("2d")!;
+  context.drawImage(bitmap, 0, 0);
+  for (let i = 1; i < stage.columns; ++i) context.drawImage(picture.canvases[i], i * bitmap.width, 0);
+  return canvas;
 }

@@ -10,6 +10,7 @@ const kToastMs = 6000;
 
 export class Shell {
   readonly main = el("main");
+  private readonly actions = el("span", { class: "actions" });
   private readonly title = el("h1", {}, "Stipple");
   private readonly mode = el("span", { class: "badge" });
   private readonly connection = el("span", { class: "connection", role: "status" });
@@ -20,6 +21,7 @@ export class Shell {
   private readonly panelButton: HTMLButtonElement;
   private readonly toasts = el("div", { class: "toasts", "aria-live": "polite" });
   private wasOpen = false;
+  private readonly log = el("ol", { class: "log", "aria-label": "Messages" });
 
   constructor(keys: Keys) {
     this.panelButton = button("Panel", "panel", () => this.togglePanel());
@@ -28,11 +30,13 @@ export class Shell {
     document.body.prepend(
       el("header", {},
         el("span", { class: "logo", "aria-hidden": "true" }), this.title, this.mode, this.connection,
-        el("span", { class: "space" }), theme, this.panelButton),
+        el("span", { class: "space" }), this.actions, theme, this.panelButton),
       this.banner,
       el("div", { id: "body" }, this.main, this.panel),
       this.toasts);
     this.setPanelOpen(innerWidth > 700);
+    const chosen = remembered("theme");
+    if (chosen) document.documentElement.dataset.theme = chosen;
     keys.add({ keys: ["p"], group: "Page", text: "Show or hide the panel", run: () => this.togglePanel() });
     keys.add({ keys: ["l"], group: "Page", text: "Dark or light", run: () => this.switchTheme() });
   }
@@ -41,6 +45,10 @@ export class Shell {
     this.title.textContent = title;
     this.mode.textContent = kModeNames[mode];
     document.title = `${title} – Stipple`;
+  }
+
+  addAction(action: HTMLElement): void {
+    this.actions.append(action);
   }
 
   setConnection(state: ConnectionState): void {
@@ -68,7 +76,14 @@ export class Shell {
     return body;
   }
 
+  // The tab with all messages.
+  addLog(): void {
+    this.addTab("Messages").append(this.log);
+  }
+
   notify(notice: Omit<Notice, "type">): void {
+    this.log.prepend(
+      el("li", { class: notice.kind }, el("time", {}, new Date().toLocaleTimeString()), " ", notice.text));
     const toast = el("div", { class: `toast ${notice.kind}` }, el("span", {}, notice.text));
     const close = () => toast.remove();
     toast.append(button("Close", "close", close));
@@ -102,14 +117,33 @@ export class Shell {
     this.setPanelOpen(this.panel.hasAttribute("hidden"));
   }
 
-  private setPanelOpen(isOpen: boolean): void {
+  setPanelOpen(isOpen: boolean): void {
     this.panel.hidden = !isOpen;
     this.panelButton.setAttribute("aria-expanded", String(isOpen));
     this.panelButton.setAttribute("aria-controls", this.panel.id);
   }
 
   private switchTheme(): void {
-    const isDark = getComputedStyle(document.documentElement).colorScheme.includes("dark only");
-    document.documentElement.dataset.theme = isDark ? "light" : "dark";
+    const root = document.documentElement;
+    const now = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark");
+    root.dataset.theme = now === "dark" ? "light" : "dark";
+    remember("theme", root.dataset.theme);
+  }
+}
+
+// Storage may be forbidden, as in private windows.
+function remember(name: string, value: string): void {
+  try {
+    localStorage.setItem(`stipple-${name}`, value);
+  } catch {
+    // The choice then holds until the page is closed.
+  }
+}
+
+function remembered(name: string): string | null {
+  try {
+    return localStorage.getItem(`stipple-${name}`);
+  } catch {
+    return null;
   }
 }

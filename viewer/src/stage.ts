@@ -13,7 +13,7 @@ export class Stage {
   columns = 1; // pictures beside each other
 
   private readonly listeners: ((camera: Camera) => void)[] = [];
-  private isHidden = false;
+  private readonly settledListeners: (() => void)[] = [];
 
   constructor(
     readonly picture: Picture, readonly viewpoint: Viewpoint, appearance: Appearance,
@@ -39,26 +39,35 @@ export class Stage {
 
   setAppearance(change: Partial<Appearance>): void {
     this.appearance = { ...this.appearance, ...change };
-    this.frame.dataset.settled = "false";
+    this.setSettled(false);
     this.picture.setAppearance(this.appearance);
   }
 
-  // Nothing is drawn while something else covers the picture.
-  setHidden(isHidden: boolean): void {
-    this.isHidden = isHidden;
-    this.update();
+  // Calls back whenever the final picture for the present camera and appearance has been drawn.
+  onSettled(listener: () => void): void {
+    this.settledListeners.push(listener);
+  }
+
+  // For who knows when the picture is final.
+  setSettled(isSettled: boolean): void {
+    this.frame.dataset.settled = String(isSettled);
+    if (isSettled) for (const listener of this.settledListeners) listener();
+  }
+
+  get isSettled(): boolean {
+    return this.frame.dataset.settled === "true";
   }
 
   update(): void {
     const [width, height] = this.fit();
     if (width < 2 || height < 2) return;
-    if (document.hidden || this.isHidden) {
+    if (document.hidden) {
       this.picture.rest();
       return;
     }
     this.frame.style.width = `${width}px`;
     this.frame.style.height = `${height}px`;
-    this.frame.dataset.settled = "false";
+    this.setSettled(false);
     for (const listener of this.listeners) listener(this.camera());
     this.picture.look(this.pictureCamera(), this.viewpoint.isMoving);
   }

@@ -11,6 +11,7 @@ export class Viewpoint {
   fovDegrees: number; // vertical, of the free lens
   focus: Vec3; // what the visitor turns about
   isMoving = false;
+  isFlying = false;
   // The camera whose lens is looked through, if the visitor has not moved since; then the picture has its aspect.
   through: { index: number; camera: Camera } | null = null;
 
@@ -31,53 +32,33 @@ export class Viewpoint {
 
   // Moves at once, as controls do; ends a flight, and leaves the lens of a camera.
   move(pose: Pose, focus: Vec3 = this.focus): void {
-    cancelAnimationFrame(this.flight);
-    this.leave();
+    this.endFlight();
+    this.through = null;
     this.place(pose, focus);
   }
 
   setFov(degrees: number): void {
-    this.leave();
+    this.endFlight();
+    this.through = null;
     this.fovDegrees = Math.min(120, Math.max(5, degrees));
     this.place(this.pose, this.focus);
   }
 
-  // Flies there. Resolves when it has arrived, and never if something else moves the visitor before.
-  flyTo(pose: Pose, focus: Vec3 = this.focus, fovDegrees = this.fovDegrees): Promise<void> {
-    cancelAnimationFrame(this.flight);
-    this.leave();
-    const from = { pose: this.pose, focus: this.focus, fov: this.fovDegrees };
-    const duration = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : kFlightMs;
-    const start = performance.now();
-    return new Promise((done) => {
-      const frame = (now: number) => {
-        const t = duration > 0 ? Math.min(1, Math.max(0, now - start) / duration) : 1;
-        const eased = t * t * (3 - 2 * t);
-        this.fovDegrees = from.fov + (fovDegrees - from.fov) * eased;
-        this.place(
-          {
-            position: mix(from.pose.position, pose.position, eased),
-            rotation: slerp(from.pose.rotation, pose.rotation, eased),
-          },
-          mix(from.focus, focus, eased),
-        );
-        if (t < 1) this.flight = requestAnimationFrame(frame);
-        else done();
-      };
-      this.flight = requestAnimationFrame(frame);
-    });
+  // Flies there; whatever else moves the visitor ends the flight.
+  flyTo(pose: Pose, focus: Vec3 = this.focus, fovDegrees = this.fovDegrees): void {
+    this.fly(pose, focus, fovDegrees, null);
   }
 
   // Flies to a camera, and looks through its lens on arrival. `fovDegrees` is what the free lens has then.
-  async flyThrough(index: number, camera: Camera, focus: Vec3, fovDegrees: number): Promise<void> {
-    await this.flyTo(poseOf(camera), focus, fovDegrees);
-    this.through = { index, camera };
-    this.place(this.pose, this.focus);
+  flyThrough(index: number, camera: Camera, focus: Vec3, fovDegrees: number): void {
+    this.fly(poseOf(camera), focus, fovDegrees, { index, camera });
   }
 
   // Stops looking through the lens of a camera, without moving.
   leave(): void {
+    if (!this.through) return;
     this.through = null;
+    this.place(this.pose, this.focus);
   }
 
   // The camera for a picture of this size in device pixels.
@@ -87,6 +68,39 @@ export class Viewpoint {
     return {
       width, height, fx: f, fy: f, cx: width / 2, cy: height / 2, camera_from_world: cameraFromWorld(this.pose),
     };
+  }
+
+  private fly(pose: Pose, focus: Vec3, fovDegrees: number, through: typeof this.through): void {
+    this.endFlight();
+    this.through = null;
+    this.isFlying = true;
+    const from = { pose: this.pose, focus: this.focus, fov: this.fovDegrees };
+    const duration = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : kFlightMs;
+    const start = performance.now();
+    const frame = (now: number) => {
+      const t = duration > 0 ? Math.min(1, Math.max(0, now - start) / duration) : 1;
+      const eased = t * t * (3 - 2 * t);
+      this.fovDegrees = from.fov + (fovDegrees - from.fov) * eased;
+      if (t < 1) {
+        this.flight = requestAnimationFrame(frame);
+      } else {
+        this.isFlying = false;
+        this.through = through;
+      }
+      this.place(
+        {
+          position: mix(from.pose.position, pose.position, eased),
+          rotation: slerp(from.pose.rotation, pose.rotation, eased),
+        },
+        mix(from.focus, focus, eased),
+      );
+    };
+    this.flight = requestAnimationFrame(frame);
+  }
+
+  private endFlight(): void {
+    cancelAnimationFrame(this.flight);
+    this.isFlying = false;
   }
 
   private place(pose: Pose, focus: Vec3): void {
