@@ -85,9 +85,9 @@ export class Controls {
   }
 
   // Turns to this point, and makes it the focus.
-  lookTo(point: Vec3): Promise<void> {
+  lookTo(point: Vec3): void {
     this.wanted = kNothing();
-    return this.viewpoint.flyTo(lookAt(this.viewpoint.pose.position, point, this.bounds.up), point);
+    this.viewpoint.flyTo(lookAt(this.viewpoint.pose.position, point, this.bounds.up), point);
   }
 
   private describe(keys: Keys): void {
@@ -139,7 +139,7 @@ export class Controls {
     if (!isDouble) return;
     const frame = this.element.getBoundingClientRect();
     const point = this.surfaceAt?.(event.clientX - frame.left, event.clientY - frame.top);
-    if (point) void this.lookTo(point);
+    if (point) this.lookTo(point);
   }
 
   private wheel(event: WheelEvent): void {

@@ -2,6 +2,7 @@
 // Starts the page: waits for the server's first message, and puts the parts together.
 import { poseOf } from "./camera_math";
 import { Connection } from "./connection";
+import { Controls } from "./controls";
 import { button } from "./dom";
 import { Frusta } from "./frusta";
 import { Help } from "./help";
@@ -44,6 +45,7 @@ function start(hello: Hello): void {
   picture.onDrawn(() => stage.setSettled(picture.isSharp && !viewpoint.isMoving));
   connection.onState((state) => state === "open" && stage.update());
   shell.main.append(stage.element);
+  const controls = new Controls(stage.frame, viewpoint, hello.bounds, keys);
 
   const training = hello.mode === "training" ? new TrainingPanel(shell.addTab("Training"), connection, keys) : null;
   if (hello.mode === "compare") {
@@ -55,7 +57,7 @@ function start(hello: Hello): void {
     const frusta = new Frusta(stage, hello.views, (index) => tour.look(index));
     fillPhotoList(shell.addTab("Photos"), hello.views, tour, frusta, keys);
   }
-  fillViewPanel(shell.addTab("View"), stage, maxDegree, hello.title, () => captured(stage, picture), keys);
+  fillViewPanel(shell.addTab("View"), stage, maxDegree, hello.title, () => captured(stage, picture), controls, keys);
   shell.addLog();
 
   const home = () => viewpoint.flyTo(poseOf(hello.start_camera), hello.bounds.center);

@@ -111,7 +111,7 @@ export class TrainingPanel {
       el("h2", { id: "stop-title" }, "Stop training?"),
       el("p", {}, "The model is saved as it is now. The run can be resumed later."),
       el("form", { method: "dialog", class: "buttons end" },
-        el("button", { value: "keep", autofocus: true }, "Keep training"),
+        el("button", { value: "keep" }, "Keep training"),
         el("button", { value: "stop", class: "danger filled" }, "Stop and save")));
     dialog.addEventListener("close", () => {
       if (dialog.returnValue === "stop") stop();

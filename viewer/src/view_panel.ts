@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the model is drawn: what is shown, the lens, the background, harmonics and the size of splats; and pictures to take away.
 import { choice } from "./choice";
+import type { ControlMode, Controls } from "./controls";
 import { button, download, el } from "./dom";
 import type { Keys } from "./keys";
 import type { Appearance } from "./picture";
@@ -8,10 +9,12 @@ import type { Shown, Vec3 } from "./protocol";
 import type { Stage } from "./stage";
 
 const kShown: Record<string, Shown> = { Colour: "color", Depth: "depth", Alpha: "alpha", Gaussians: "gaussians" };
+const kMoves: Record<string, ControlMode> = { Orbit: "orbit", Fly: "fly", Walk: "walk" };
 const kShownKeys = ["z", "x", "v", "b"];
 
 export function fillViewPanel(
-  place: HTMLElement, stage: Stage, maxDegree: number, title: string, capture: () => Promise<HTMLCanvasElement>, keys: Keys,
+  place: HTMLElement, stage: Stage, maxDegree: number, title: string, capture: () => Promise<HTMLCanvasElement>,
+  controls: Controls, keys: Keys,
 ): void {
   const start: Appearance = { ...stage.appearance };
   const startFov = stage.viewpoint.fovDegrees;
@@ -25,6 +28,11 @@ export function fillViewPanel(
   const degree = choice("SH degree", degrees, String(start.shDegree), (v) => stage.setAppearance({ shDegree: Number(v) }));
   const background = el("input", { type: "color", value: hexOf(start.background) });
   background.addEventListener("input", () => stage.setAppearance({ background: colorOf(background.value) }));
+
+  const moves = choice("Move", Object.keys(kMoves), "Orbit", (name) => (controls.mode = kMoves[name]));
+  // Doublings, so that slow and fast have the same room.
+  const speed = slider(
+    "Speed", -4, 4, 0.5, 0, (v) => `${Number((2 ** v).toPrecision(2))}×`, (v) => (controls.speed = 2 ** v));
 
   const reset = () => {
     stage.setAppearance(start);
@@ -47,6 +55,8 @@ export function fillViewPanel(
     ...(maxDegree > 0 ? [field("SH degree", degree.element)] : []),
     el("label", { class: "row" }, el("span", {}, "Background"), background),
     el("div", { class: "buttons" }, button("Reset", null, reset)),
+    el("h2", {}, "Move"),
+    moves.element, speed.element,
     el("h2", {}, "Take away"),
     el("div", { class: "buttons" },
       button("Screenshot", "photo", () => void screenshot(), { text: true }),
@@ -57,6 +67,11 @@ export function fillViewPanel(
     keys: [kShownKeys[i]], group: "View", text: `Show: ${name}`,
     run: () => shown.set(name),
   }));
+  const nextMove = () => {
+    const names = Object.keys(kMoves);
+    moves.set(names[(names.findIndex((name) => kMoves[name] === controls.mode) + 1) % names.length]);
+  };
+  keys.add({ keys: ["m"], group: "Move", text: "Orbit, fly or walk", run: nextMove });
   keys.add({ keys: ["k"], group: "View", text: "Take a screenshot", run: () => void screenshot() });
 }
 
