@@ -31,7 +31,7 @@ export class PhotoTour {
   private wanted = -1; // the photo that is flown to, too
   private blinking = 0;
   private scoredStep: number | null = null;
-  private lastAsked = 0;
+  private lastAsked = -Infinity;
 
   constructor(
     private readonly stage: Stage, private readonly views: ViewInfo[], private readonly connection: Connection | null,
@@ -97,7 +97,7 @@ export class PhotoTour {
     this.kind.classList.toggle("test", view.is_test);
     this.score.textContent = "";
     this.scoredStep = null;
-    this.lastAsked = 0;
+    this.lastAsked = -Infinity;
   }
 
   private follow(index: number): void {
@@ -160,7 +160,7 @@ export class PhotoTour {
   private askScore(): void {
     const step = this.stepNow();
     if (!this.connection || this.index < 0 || performance.now() - this.lastAsked < kScoreAgainMs) return;
-    if (this.lastAsked > 0 && step === this.scoredStep) return;
+    if (Number.isFinite(this.lastAsked) && step === this.scoredStep) return;
     this.lastAsked = performance.now();
     this.connection.send({ type: "score", view: this.index });
   }

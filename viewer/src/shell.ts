@@ -99,6 +99,7 @@ export class Shell {
       const body = this.bodies.children[i] as HTMLElement;
       if (body.hidden === !isSelected) continue;
       body.hidden = !isSelected;
+      this.bodies.scrollTop = 0;
       body.dispatchEvent(new Event("shown"));
     }
   }
