@@ -35,7 +35,7 @@ connection.on("notice", (notice) => shell.notify(notice));
 connection.open();
 
 function start(hello: Hello): void {
-  shell.setTitle(hello.title, hello.mode);
+  shell.setTitle(hello.title, hello.mode, hello.streams);
   const viewpoint = new Viewpoint(hello.start_camera, hello.bounds.center);
   const maxDegree = Math.max(...hello.models.map((model) => model.sh_degree));
   const picture = new StreamedPicture(connection, hello.models.map((_, i) => i));
@@ -48,12 +48,13 @@ function start(hello: Hello): void {
   const controls = new Controls(stage.frame, viewpoint, hello.bounds, keys);
 
   const training = hello.mode === "training" ? new TrainingPanel(shell.addTab("Training"), connection, keys) : null;
-  if (hello.mode === "compare") {
-    new ModelComparison(shell.addTab("Models"), stage, picture, hello.models.map((model) => model.name), keys);
-  }
+  const names = hello.models.map((model) => model.name);
+  const comparison =
+    hello.mode === "compare" ? new ModelComparison(shell.addTab("Models"), stage, picture, names, keys) : null;
   if (hello.views.length > 0) {
     const tour = new PhotoTour(
-      stage, hello.views, connection, hello.models.map((model) => model.name), () => training?.lastKnownStep ?? null, keys);
+      stage, hello.views, connection, names, async () => comparison?.shown() ?? [await picture.capture()],
+      () => training?.lastKnownStep ?? null, keys);
     const frusta = new Frusta(stage, hello.views, (index) => tour.look(index));
     fillPhotoList(shell.addTab("Photos"), hello.views, tour, frusta, keys);
   }

@@ -8,14 +8,14 @@ import type { Stage } from "./stage";
 import type { StreamedPicture } from "./streamed_picture";
 import { Wipe } from "./wipe";
 
-const kLayouts = ["Side by side", "Wipe", "Difference", "First", "Second"] as const;
+const kLayouts = ["Both", "Wipe", "Difference", "First", "Second"] as const;
 type Layout = (typeof kLayouts)[number];
 
 export class ModelComparison {
   private readonly difference = el("canvas", { class: "layer", hidden: true });
   private readonly wipe: Wipe;
   private readonly labels: HTMLElement[];
-  private layout: Layout = "Side by side";
+  private layout: Layout = "Both";
 
   constructor(
     place: HTMLElement, private readonly stage: Stage, private readonly picture: StreamedPicture, names: string[], keys: Keys,
@@ -37,18 +37,24 @@ export class ModelComparison {
     this.setLayout(this.layout);
   }
 
+  // The pictures beside each other; of two over each other, the one that is mostly seen.
+  shown(): HTMLCanvasElement[] {
+    const [first, second] = this.picture.canvases;
+    return this.layout === "Both" ? [first, second] : [this.layout === "Second" ? second : first];
+  }
+
   private setLayout(layout: Layout): void {
     this.layout = layout;
     const [first, second] = this.picture.canvases;
-    this.stage.columns = layout === "Side by side" ? 2 : 1;
-    this.picture.element.classList.toggle("side-by-side", layout === "Side by side");
+    this.stage.columns = layout === "Both" ? 2 : 1;
+    this.picture.element.classList.toggle("side-by-side", layout === "Both");
     first.hidden = layout === "Second";
     second.hidden = layout === "First" || layout === "Difference";
     this.wipe.element.hidden = layout !== "Wipe";
     this.labels[0].hidden = layout === "Second" || layout === "Difference";
     this.labels[1].hidden = layout === "First" || layout === "Difference";
     this.labels[1].classList.toggle("right", layout === "Wipe");
-    this.labels[1].classList.toggle("middle", layout === "Side by side");
+    this.labels[1].classList.toggle("middle", layout === "Both");
     this.difference.hidden = true;
     this.applyWipe();
     this.stage.update();

@@ -17,8 +17,12 @@ const kBlinkMs = 700;
 const kScoreAgainMs = 5000;
 
 export class PhotoTour {
-  private readonly photo = el("img", { class: "layer", alt: "", hidden: true });
-  private readonly errors = el("canvas", { class: "layer", hidden: true });
+  // One per column of the picture.
+  private readonly photos: HTMLImageElement[];
+  private readonly errors: HTMLCanvasElement[];
+  private readonly photoLayer: HTMLElement;
+  private readonly errorLayer: HTMLElement;
+  private readonly legend = el("span", { class: "error-legend", hidden: true }, "0", el("span", {}), "¼");
   private readonly wipe: Wipe;
   private readonly bar = el("div", { class: "bar", role: "group", "aria-label": "Photo", hidden: true });
   private readonly name = el("span", { class: "photo-name" });
@@ -35,14 +39,22 @@ export class PhotoTour {
 
   constructor(
     private readonly stage: Stage, private readonly views: ViewInfo[], private readonly connection: Connection | null,
-    private readonly modelNames: string[], private readonly stepNow: () => number | null, keys: Keys,
+    private readonly modelNames: string[], private readonly pictures: () => Promise<(ImageBitmap | HTMLCanvasElement)[]>,
+    private readonly stepNow: () => number | null, keys: Keys,
   ) {
+    this.photos = modelNames.map(() => el("img", { alt: "" }));
+    this.errors = modelNames.map(() => el("canvas"));
+    this.photoLayer = el("div", { class: "layer columns", hidden: true }, ...this.photos);
+    this.errorLayer = el("div", { class: "layer columns", hidden: true }, ...this.errors);
+    for (const photo of this.photos) photo.onload = () => this.update();
+    // Two models have a line of their own.
+    const modes = kModes.filter((mode) => mode !== "Wipe" || modelNames.length === 1);
     this.wipe = new Wipe("Photo from here on", () => this.applyWipe());
-    this.modes = choice("Compare", [...kModes], this.mode, (mode) => this.setMode(mode));
+    this.modes = choice<CompareMode>("Compare with the photo", modes, this.mode, (mode) => this.setMode(mode));
     this.bar.append(
       button("Previous photo", "left", () => this.step(-1)), button("Next photo", "right", () => this.step(1)),
-      this.name, this.kind, this.score, this.modes.element, button("Leave the photo", "close", () => this.leave()));
-    stage.frame.append(this.photo, this.errors, this.wipe.element);
+      this.name, this.kind, this.score, this.modes.element, this.legend, button("Leave the photo", "close", () => this.leave()));
+    stage.frame.append(this.photoLayer, this.errorLayer, this.wipe.element);
     stage.element.append(this.bar);
     stage.viewpoint.onChange((viewpoint) => {
       if (!viewpoint.through && !viewpoint.isFlying) this.wanted = -1;
@@ -55,7 +67,7 @@ export class PhotoTour {
 
     keys.add({ keys: ["]", "."], group: "Photos", text: "Next photo", run: () => this.step(1) });
     keys.add({ keys: ["[", ","], group: "Photos", text: "Previous photo", run: () => this.step(-1) });
-    kModes.forEach((mode, i) => keys.add({
+    modes.forEach((mode, i) => keys.add({
       keys: [String(i + 1)], group: "Photos", text: i === 0 ? "The model alone" : `Compare: ${mode.toLowerCase()}`,
       run: () => this.index >= 0 && this.modes.set(mode),
     }));
@@ -105,11 +117,13 @@ export class PhotoTour {
     this.index = index;
     if (index >= 0) {
       const view = this.views[index];
-      this.photo.alt = `The photo ${view.name}`;
       // At the size of the picture, so that neither is magnified in the error map.
       const picture = this.stage.pictureCamera();
-      this.photo.src = addressOf(view.photo, { size: String(Math.max(picture.width, picture.height)) });
-      this.photo.onload = () => this.update();
+      const address = addressOf(view.photo, { size: String(Math.max(picture.width, picture.height)) });
+      for (const photo of this.photos) {
+        photo.alt = `The photo ${view.name}`;
+        photo.src = address;
+      }
       this.askScore();
     }
     this.update();
@@ -123,37 +137,42 @@ export class PhotoTour {
 
   private update(): void {
     const mode = this.index < 0 ? "Model" : this.mode;
-    this.photo.hidden = !["Photo", "Wipe", "Blink"].includes(mode);
+    this.photoLayer.hidden = !["Photo", "Wipe", "Blink"].includes(mode);
+    this.legend.hidden = mode !== "Error";
+    this.photos.forEach((photo, i) => (photo.hidden = i >= this.stage.columns));
     this.wipe.element.hidden = mode !== "Wipe";
     this.applyWipe();
     this.setBlinking(mode === "Blink");
     if (mode === "Error") void this.updateErrors();
-    else this.errors.hidden = true;
+    else this.errorLayer.hidden = true;
   }
 
   private setBlinking(isBlinking: boolean): void {
     if (isBlinking === (this.blinking !== 0)) return; // pictures that come meanwhile do not disturb the rhythm
     clearInterval(this.blinking);
-    this.photo.style.visibility = "";
+    const { style } = this.photoLayer;
+    style.visibility = "";
     this.blinking = !isBlinking ? 0 : window.setInterval(() => {
-      this.photo.style.visibility = this.photo.style.visibility === "hidden" ? "" : "hidden";
+      style.visibility = style.visibility === "hidden" ? "" : "hidden";
     }, kBlinkMs);
   }
 
   private applyWipe(): void {
-    this.photo.style.clipPath = this.mode === "Wipe" ? `inset(0 0 0 ${100 * this.wipe.position}%)` : "";
+    this.photoLayer.style.clipPath = this.mode === "Wipe" ? `inset(0 0 0 ${100 * this.wipe.position}%)` : "";
   }
 
   private async updateErrors(): Promise<void> {
     const index = this.index;
-    if (!this.stage.isSettled || !this.photo.complete) return;
-    const picture = await this.stage.picture.capture();
+    if (!this.stage.isSettled || this.photos[0].naturalWidth === 0) return;
+    const pictures = await this.pictures();
     if (index === this.index && this.mode === "Error") {
-      this.photo.hidden = true;
-      drawErrorMap(this.errors, picture, this.photo);
-      this.errors.hidden = false;
+      this.errors.forEach((canvas, i) => {
+        canvas.hidden = i >= pictures.length;
+        if (i < pictures.length) drawErrorMap(canvas, pictures[i], this.photos[0]);
+      });
+      this.errorLayer.hidden = false;
     }
-    picture.close();
+    for (const picture of pictures) if (picture instanceof ImageBitmap) picture.close();
   }
 
   // Asks again in training, but not all the time, since it costs the training time.
@@ -168,6 +187,7 @@ export class PhotoTour {
   private showScore(score: Score): void {
     if (score.view !== this.index) return;
     this.scoredStep = score.step;
+    if (score.psnr === null && score.ssim === null) return;
     const text = `PSNR ${known(score.psnr, (v) => v.toFixed(2))} dB · SSIM ${known(score.ssim, (v) => v.toFixed(3))}`;
     if (this.modelNames.length === 1) {
       this.score.textContent = text;

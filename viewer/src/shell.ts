@@ -20,6 +20,7 @@ export class Shell {
   private readonly panel: HTMLElement;
   private readonly panelButton: HTMLButtonElement;
   private readonly toasts = el("div", { class: "toasts", "aria-live": "polite" });
+  private streams = true; // what is shown comes from the server
   private wasOpen = false;
   private readonly log = el("ol", { class: "log", "aria-label": "Messages" });
 
@@ -41,7 +42,8 @@ export class Shell {
     keys.add({ keys: ["l"], group: "Page", text: "Dark or light", run: () => this.switchTheme() });
   }
 
-  setTitle(title: string, mode: Mode): void {
+  setTitle(title: string, mode: Mode, streams: boolean): void {
+    this.streams = streams;
     this.title.textContent = title;
     this.mode.textContent = kModeNames[mode];
     document.title = `${title} – Stipple`;
@@ -53,11 +55,11 @@ export class Shell {
 
   setConnection(state: ConnectionState): void {
     this.connection.dataset.state = state;
-    this.connection.textContent = { connecting: "connecting", open: "live", lost: "not connected" }[state];
+    this.connection.textContent = { connecting: "connecting", open: "connected", lost: "not connected" }[state];
     if (state === "open") this.wasOpen = true;
     if (state !== "connecting") this.banner.hidden = state === "open";
     this.banner.textContent = this.wasOpen
-      ? "The server has ended; this is the last picture."
+      ? `The server has ended; ${this.streams ? "this is the last picture." : "the model stays here until the page is closed."}`
       : "There is no answer from the server.";
   }
 
