@@ -56,6 +56,9 @@ export class TrainingPanel {
       this.plots.psnr.element, this.plots.loss.element, this.plots.gaussians.element,
       el("p", { class: "hint" }, "PSNR and loss are of the photos in training; dots are evaluations of held-out photos."),
       dialog);
+    connection.on("hello", () => { // after the connection was lost; all points follow
+      this.training.length = this.evaluations.length = 0;
+    });
     connection.on("status", (status) => this.setStatus(status));
     connection.on("history", (history) => this.addHistory(history));
   }
