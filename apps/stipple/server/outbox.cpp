@@ -21,7 +21,7 @@ std::span<const std::byte> bytes_of(const Message& message) {
 
 std::size_t Outbox::waiting() const {
   const std::lock_guard lock(mutex_);
-  return messages_.size();
+  return state_ == State::shut ? 0 : messages_.size();
 }
 
 Outbox::State Outbox::state() const {

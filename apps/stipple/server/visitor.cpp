@@ -2,6 +2,7 @@
 #include "apps/stipple/server/visitor.h"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket/stream.hpp>
 #include <memory>
@@ -26,7 +27,10 @@ constexpr std::size_t kMaxMessageBytes = 64 << 10;
 class Visitor : public std::enable_shared_from_this<Visitor> {
  public:
   Visitor(Shared& shared, beast::tcp_stream stream, Slot connection)
-      : shared_(shared), connection_(std::move(connection)), socket_(std::move(stream)) {
+      : shared_(shared),
+        connection_(std::move(connection)),
+        socket_(std::move(stream)),
+        farewell_(shared.io) {
     // Pings a visitor who has been silent for half of this time, and gives up at its end.
     socket_.set_option(websocket::stream_base::timeout{shared.patience, shared.patience, true});
     socket_.read_message_max(kMaxMessageBytes);
@@ -119,6 +123,13 @@ class Visitor : public std::enable_shared_from_this<Visitor> {
   // Says why and closes, after the message that is being sent.
   void end(websocket::close_code code) {
     if (std::exchange(is_ending_, true)) return;
+    // Beast's own timeout does not go together with a closing handshake that starts while a read is waiting.
+    socket_.set_option(websocket::stream_base::timeout{websocket::stream_base::none(),
+                                                       websocket::stream_base::none(), false});
+    farewell_.expires_after(shared_.patience);
+    farewell_.async_wait([weak = weak_from_this()](error_code error) {
+      if (const auto self = weak.lock(); self && !error) self->drop();
+    });
     socket_.async_close(code, [self = shared_from_this()](error_code) { self->drop(); });
   }
 
@@ -140,6 +151,7 @@ class Visitor : public std::enable_shared_from_this<Visitor> {
   Slot connection_;
   websocket::stream<beast::tcp_stream, false> socket_;  // without compression: pictures are compressed
   beast::flat_buffer buffer_;
+  asio::steady_timer farewell_;
   std::shared_ptr<Outbox> outbox_;  // once it is open
   bool is_writing_ = false, is_ending_ = false, is_gone_ = false;
 };

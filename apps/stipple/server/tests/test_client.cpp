@@ -11,19 +11,19 @@
 
 namespace stipple {
 
-TestClient::TestClient(std::uint16_t port, const char* address) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+TestClient::TestClient(std::uint16_t port) : port_(port), socket_(::socket(AF_INET, SOCK_STREAM, 0)) {}
+
+void TestClient::connect() {
   sockaddr_in to{};
   to.sin_family = AF_INET;
-  to.sin_port = htons(port);
-  inet_pton(AF_INET, address, &to.sin_addr);
-  if (connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
-    close(socket_);
+  to.sin_port = htons(port_);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
     throw std::runtime_error("cannot connect");
-  }
 }
 
 TestClient::TestClient(TestClient&& other) noexcept
-    : socket_(std::exchange(other.socket_, -1)), buffer_(std::move(other.buffer_)) {}
+    : port_(other.port_), socket_(std::exchange(other.socket_, -1)), buffer_(std::move(other.buffer_)) {}
 
 TestClient::~TestClient() {
   if (socket_ >= 0) close(socket_);

@@ -9,11 +9,12 @@ namespace stipple {
 
 class TestClient {
  public:
-  explicit TestClient(std::uint16_t port, const char* address = "127.0.0.1");
+  explicit TestClient(std::uint16_t port);  // on this machine
   ~TestClient();
   TestClient(TestClient&& other) noexcept;
   TestClient& operator=(TestClient&&) = delete;
 
+  void connect();  // must be the first call
   // False if the server has closed the connection.
   bool send(std::string_view bytes);
   void stop_sending();  // half-closes
@@ -21,11 +22,11 @@ class TestClient {
   std::string read_until(std::string_view end);
   std::string read(std::size_t count);
   std::string read_all();
-  int socket() const { return socket_; }
 
  private:
   bool receive();
 
+  std::uint16_t port_;
   int socket_;
   std::string buffer_;  // received, but not read
 };

@@ -45,6 +45,12 @@ std::vector<std::shared_ptr<Connection>> TestSite::visitors() const {
   return visitors_;
 }
 
+std::shared_ptr<Connection> TestSite::visitor(std::size_t index) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return visitors_.size() > index; });
+  return visitors_[index];
+}
+
 TestServer::TestServer(ServerOptions options) {
   options.port = 0;
   server = std::make_unique<Server>(options, site);
@@ -53,6 +59,12 @@ TestServer::TestServer(ServerOptions options) {
   host = url.substr(begin, end - begin);
   token = url.substr(end + 1);
   port = static_cast<std::uint16_t>(std::stoul(host.substr(host.rfind(':') + 1)));
+}
+
+TestClient TestServer::connect(bool is_connected) const {
+  TestClient client(port);
+  if (is_connected) client.connect();
+  return client;
 }
 
 std::string TestServer::request(const std::string& target, const std::string& headers,

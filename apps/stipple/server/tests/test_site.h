@@ -25,6 +25,7 @@ class TestSite final : public Site {
   void wait_for_visitors(std::size_t count);
   void wait_for_gone(std::size_t count);
   std::vector<std::shared_ptr<Connection>> visitors() const;
+  std::shared_ptr<Connection> visitor(std::size_t index);  // waits for it
 
   std::map<std::string, HttpResponse> responses;  // by path; set before the server starts
 
@@ -39,7 +40,6 @@ class TestSite final : public Site {
 class TestServer {
  public:
   explicit TestServer(ServerOptions options = {});
-  ~TestServer() = default;
 
   TestSite site;
   std::unique_ptr<Server> server;
@@ -47,7 +47,7 @@ class TestServer {
   std::string host;   // "127.0.0.1:8080"
   std::string token;  // "", or "?token=..."
 
-  TestClient connect() const { return TestClient(port); }
+  TestClient connect(bool is_connected = true) const;
   // The request of a browser on this machine, with more headers, each ending with "\r\n".
   std::string request(const std::string& target, const std::string& headers = "",
                       const std::string& method = "GET") const;
