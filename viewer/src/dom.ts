@@ -43,8 +43,7 @@ const kIcons = {
   close: "M4 4l8 8M12 4l-8 8",
   left: "M10 3.5L5.5 8l4.5 4.5",
   right: "M6 3.5L10.5 8 6 12.5",
-  fit: "M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3",
-  frusta: "M3 4.5l10-2v11l-10-2zM3 4.5v7M13 2.5L8 8M13 13.5L8 8",
+  whole: "M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3",
 } as const;
 export type Icon = keyof typeof kIcons;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts the page: waits for the server's first message, and puts the parts together.
+import { fillAbout } from "./about_panel";
 import { poseOf } from "./camera_math";
 import { Connection } from "./connection";
 import { Controls } from "./controls";
@@ -31,6 +32,10 @@ connection.on("hello", (hello) => {
   else if (first.mode !== hello.mode || first.title !== hello.title || first.version !== hello.version) location.reload();
   first = hello;
 });
+connection.on("status", ({ step, last_step }) => {
+  // For who looks at another page meanwhile.
+  document.title = `${Math.floor((100 * step) / Math.max(1, last_step))} % – ${first?.title} – Stipple`;
+});
 connection.on("notice", (notice) => shell.notify(notice));
 connection.open();
 
@@ -58,16 +63,24 @@ function start(hello: Hello): void {
     const frusta = new Frusta(stage, hello.views, (index) => tour.look(index));
     fillPhotoList(shell.addTab("Photos"), hello.views, tour, frusta, keys);
   }
-  fillViewPanel(shell.addTab("View"), stage, maxDegree, hello.title, () => captured(stage, picture), controls, keys);
+  const view = shell.addTab("View");
+  fillViewPanel(view, stage, maxDegree, hello.title, () => captured(stage, picture), controls, keys);
+  picture.onDrawn(fillAbout(view, hello));
   shell.addLog();
 
   const home = () => viewpoint.flyTo(poseOf(hello.start_camera), hello.bounds.center);
   keys.add({ keys: ["h"], group: "View", text: "Back to the start", run: home });
   const help = new Help(keys, hello.version);
   shell.addAction(button("Back to the start", "home", home));
+  if (document.fullscreenEnabled) shell.addAction(button("Full screen", "whole", () => void toggleFullScreen()));
   shell.addAction(button("Keys and help", "help", () => help.open()));
   stage.update();
   stage.frame.focus();
+}
+
+async function toggleFullScreen(): Promise<void> {
+  if (document.fullscreenElement) await document.exitFullscreen();
+  else await document.documentElement.requestFullscreen();
 }
 
 // The picture as a canvas to save; of two models, both beside each other.

@@ -24,6 +24,7 @@ export class StreamedPicture implements Picture {
 
   constructor(private readonly connection: Connection, private readonly models: number[]) {
     this.element.className = "streamed";
+    this.element.dataset.empty = "";
     this.canvases = models.map(() => document.createElement("canvas"));
     this.contexts = this.canvases.map((canvas) => canvas.getContext("2d", { alpha: false })!);
     this.drawn = models.map(() => 0);
@@ -121,6 +122,7 @@ export class StreamedPicture implements Picture {
       canvas.height = bitmap.height;
     }
     this.contexts[at].drawImage(bitmap, 0, 0);
+    delete this.element.dataset.empty;
     this.drawn[at] = header.serial;
     if (header.is_sharp) this.sharp[at] = header.serial;
     for (const listener of this.drawnListeners) listener(header);
