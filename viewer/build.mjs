@@ -52,18 +52,20 @@ if (depfile) {
   await writeFile(depfile, `${page.replace(/ /g, "\\ ")}: ${escaped.join(" \\\n  ")}\n`);
 }
 
-// The licences of the packages whose code is in the page, as text for HTML.
+// The licences of the packages whose code is in the page, and of those that they depend on, whose code they may contain; as
+// text for HTML.
 async function licences(files) {
   const packages = new Set();
   for (const file of files) {
     const match = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file);
     if (match) packages.add(match[1]);
   }
-  const texts = [];
-  for (const name of [...packages].sort()) {
+  const texts = new Map();
+  for (const name of packages) { // a set that grows meanwhile
     const at = path.join(folder, "node_modules", name);
-    const { version } = JSON.parse(await readFile(path.join(at, "package.json"), "utf8"));
-    texts.push(`${name} ${version}\n\n${(await readFile(path.join(at, "LICENSE"), "utf8")).trim()}\n`);
+    const { version, dependencies } = JSON.parse(await readFile(path.join(at, "package.json"), "utf8"));
+    texts.set(name, `${name} ${version}\n\n${(await readFile(path.join(at, "LICENSE"), "utf8")).trim()}\n`);
+    for (const other of Object.keys(dependencies ?? {})) packages.add(other);
   }
-  return texts.join("\n\n").replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  return [...texts.keys()].sort().map((name) => texts.get(name)).join("\n\n").replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The progress of a training, its plots, and its commands.
 import type { Connection } from "./connection";
-import { button, el } from "./dom";
+import { button, el, icon } from "./dom";
 import { duration, grouped, known, short } from "./format";
 import { append } from "./history";
 import type { Keys } from "./keys";
@@ -89,7 +89,7 @@ export class TrainingPanel {
     show("Watching", `${(100 * s.watch_share).toFixed(1)} %`);
     const name = this.isPaused ? "Resume" : "Pause";
     if (this.pauseButton.textContent !== name) {
-      this.pauseButton.replaceChildren(...button(name, this.isPaused ? "play" : "pause", () => {}, { text: true }).childNodes);
+      this.pauseButton.replaceChildren(icon(this.isPaused ? "play" : "pause"), name);
     }
     for (const b of [this.pauseButton, this.saveButton, this.stopButton]) b.disabled = s.state === "finished";
     if (isLonger) this.plot();
