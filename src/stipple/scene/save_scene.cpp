@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "stipple/core/byte_text.h"
 #include "stipple/core/error.h"
 #include "stipple/scene/formats/save_scene.h"
 #include "stipple/scene/scene_source.h"
@@ -84,7 +85,37 @@ std::vector<std::string> photo_names(const Scene& scene) {
   return unique.size() == stripped.size() ? stripped : names(false);
 }
 
-// A name by which a mask is found (find_mask()).
+// The names without folders, and different without their extensions: left/01.png becomes left_01.png.
+std::vector<std::string> flat_names(const std::vector<std::string>& names) {
+  std::vector<std::string> result;
+  std::set<std::string> stems;
+  for (std::string name : names) {
+    std::ranges::replace(name, '/', '_');
+    const fs::path flat = name;
+    std::string stem = flat.stem().string();
+    for (int i = 2; !stems.insert(stem).second; ++i) stem = fmt::format("{}_{}", flat.stem().string(), i);
+    result.push_back(stem + flat.extension().string());
+  }
+  return result;
+}
+
+std::vector<std::string> photo_names(const Scene& scene, const SceneWriter& writer) {
+  const std::vector<std::string> names = photo_names(scene);
+  return writer.name == "polycam" ? flat_names(names) : names;
+}
+
+// Before any photo is copied.
+void check_names(const Scene& scene, const std::vector<std::string>& names, const SceneWriter& writer) {
+  if (!writer.needs_utf8) return;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (utf8_from_bytes(names[i]) != names[i])
+      throw Error(
+          fmt::format("{}: the name of this photo is not UTF-8, which {} needs; rename it, or write "
+                      "another format, such as colmap",
+                      scene.views[i].image_path.string(), writer.main_file));
+}
+
+// A name by which a mask is found (find_mask()), beside the folder of the photos.
 std::string mask_name(const fs::path& photo, const fs::path& mask) {
   const bool is_png = mask.extension() == ".png" || mask.extension() == ".PNG";
   return (fs::path("masks") /
@@ -106,27 +137,31 @@ bool has_own_split(const Scene& scene, const std::vector<std::string>& names) {
 
 std::vector<SceneProblem> save_scene(const Scene& scene, const fs::path& folder,
                                      const SaveSceneOptions& options) {
+  const SceneWriter& writer = scene_writer(options.format);
   check_folder(scene, folder, options);
-  const std::vector<std::string> names = photo_names(scene);
+  const std::vector<std::string> names = photo_names(scene, writer);
+  check_names(scene, names, writer);
+  remove_cameras(writer, folder);
   const bool own_split = has_own_split(scene, names);
+  const fs::path images_folder = folder / writer.image_folder;
   std::vector<PosedImage> images;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const SceneView& view = scene.views[i];
     PosedImage image{names[i], view.lens, view.camera.camera_from_world};
     if (own_split) image.is_test = view.is_test;
-    place(view.image_path, folder / "images" / names[i], options.photos);
+    place(view.image_path, images_folder / names[i], options.photos);
     if (!view.mask_path.empty()) {
       image.mask_name = mask_name(names[i], view.mask_path);
-      place(view.mask_path, folder / image.mask_name, options.photos);
+      place(view.mask_path, images_folder.parent_path() / image.mask_name, options.photos);
     }
     images.push_back(std::move(image));
     if (options.on_photo) options.on_photo(i + 1);
   }
-  create_parent(folder / "images");
-  scene_writer(options.format).save(images, scene.has_measured_points() ? scene.points : Points(), folder);
+  create_parent(images_folder);
+  writer.save(images, scene.has_measured_points() ? scene.points : Points(), folder);
   std::vector<SceneProblem> problems;
-  if (own_split && options.format != "transforms")
-    problems.push_back({false, "the scene names its test views, which a COLMAP model cannot",
+  if (own_split && !writer.has_test_views)
+    problems.push_back({false, "the scene names its test views, which this format cannot",
                         "Write transforms.json to keep them."});
   return problems;
 }

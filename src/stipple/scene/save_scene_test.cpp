@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/scene/save_scene.h"
 
+#include <set>
+
 #include "tests/helpers/test_scene.h"
 
 namespace stipple {
@@ -113,7 +115,7 @@ TEST(SaveScene, KeepsTestViewsWhereTheFormatCan) {
   for (const SceneView& v : converted.views)
     EXPECT_EQ(v.is_test, v.name.find("test/") != v.name.npos) << v.name;
   EXPECT_EQ(save_scene(scene, folder / "c", {.format = "colmap"}).at(0).what,
-            "the scene names its test views, which a COLMAP model cannot");
+            "the scene names its test views, which this format cannot");
   EXPECT_EQ(load_scene(folder / "c", {.random_point_count = 100}).views.size(), 4u);
 }
 
@@ -151,6 +153,105 @@ TEST(SaveScene, RefusesFoldersThatHoldSomethingElse) {
             std::string::npos);
   folder.write("file", "");
   EXPECT_NE(error(folder / "file").find("this is not a folder"), std::string::npos);
+}
+
+// With a mask and a photo in a sub-folder; but not all formats have the lens of metashape_scene().
+TEST(SaveScene, PutsPhotosAndMasksWhereEveryFormatHasThem) {
+  TestFolder folder;
+  std::vector<PosedImage> images = test_images();
+  for (PosedImage& image : images) image.lens.focal_px = {31.25, 31.25};
+  images[3].name = "left/03.png";
+  for (const PosedImage& image : images) save_test_picture(folder / "a/images" / image.name);
+  save_metashape(images, test_points(), folder / "a");
+  save_test_picture(folder / "a/masks/left/03.png");
+  const SceneOptions options{.random_point_count = 100};  // for Polycam, which has none
+  const Scene scene = load_scene(folder / "a");
+  for (const SceneWriter& writer : scene_writers()) {
+    const std::string format(writer.name);
+    save_scene(scene, folder / format, {.format = format});
+    const Scene converted = load_scene(folder / format, options);
+    ASSERT_EQ(converted.views.size(), 12u) << format;
+    std::size_t mask_count = 0;
+    for (const SceneView& view : converted.views) mask_count += !view.mask_path.empty();
+    EXPECT_EQ(mask_count, 1u) << format;
+  }
+}
+
+TEST(SaveScene, PhotosOfPolycamGetDifferentNames) {
+  TestFolder folder;
+  std::vector<PosedImage> images = test_images(5);
+  const char* names[] = {"a.png", "a.jpg", "b/a.png", "b_a.png", "c.png"};
+  for (std::size_t i = 0; i < 5; ++i) {
+    images[i].name = names[i];
+    images[i].camera_from_world.translation.x = static_cast<float>(i);
+    save_test_picture(folder / "a/images/any.png");
+    fs::create_directories((folder / "a/images" / names[i]).parent_path());
+    fs::copy_file(folder / "a/images/any.png", folder / "a/images" / names[i]);
+  }
+  fs::create_directories(folder / "a/sparse/0");
+  save_colmap(images, test_points(), ColmapFormat::kBinary, folder / "a/sparse/0");
+  save_scene(load_scene(folder / "a"), folder / "b", {.format = "polycam"});
+  const Scene converted = load_scene(folder / "b", {.random_point_count = 100});
+  std::set<std::string> files;
+  std::set<float> places;
+  for (const SceneView& view : converted.views) {
+    files.insert(view.image_path.filename().string());
+    places.insert(view.camera.camera_from_world.translation.x);
+  }
+  EXPECT_EQ(files, (std::set<std::string>{"a.jpg", "a_2.png", "b_a.png", "b_a_2.png", "c.png"}));
+  EXPECT_EQ(places.size(), 5u);
+}
+
+TEST(SaveScene, RefusesNamesThatAFormatCannotWriteBeforeItCopies) {
+  TestFolder folder;
+  std::vector<PosedImage> images = test_images(3);
+  images[1].name = "caf\xe9.png";
+  for (const PosedImage& image : images) save_test_picture(folder / "a/images" / image.name);
+  fs::create_directories(folder / "a/sparse/0");
+  save_colmap(images, test_points(), ColmapFormat::kBinary, folder / "a/sparse/0");
+  const Scene scene = load_scene(folder / "a");
+  for (const char* format : {"transforms", "opensfm", "openmvg", "metashape"}) {
+    const std::string message = error_of([&] { save_scene(scene, folder / "b", {.format = format}); });
+    EXPECT_NE(message.find("caf\xe9.png: the name of this photo is not UTF-8"), std::string::npos) << message;
+    EXPECT_FALSE(fs::exists(folder / "b"));
+  }
+  save_scene(scene, folder / "c", {.format = "colmap-text"});
+  EXPECT_EQ(load_scene(folder / "c").views.size(), 3u);
+}
+
+TEST(SaveScene, RefusesAnUnknownFormat) {
+  TestFolder folder;
+  const Scene scene = metashape_scene(folder);
+  EXPECT_EQ(error_of([&] { save_scene(scene, folder / "b", {.format = "colmop"}); }),
+            "there is no format of scenes named 'colmop'");
+}
+
+// What was there before is not taken for the scene that was to be written.
+TEST(SaveScene, LeavesNoOldSceneIfInterruptedWhileItOverwrites) {
+  TestFolder folder;
+  const Scene scene = metashape_scene(folder);
+  const auto stop = [](std::size_t) { throw Error("stopped"); };
+  for (const char* format : {"colmap", "colmap-text", "transforms", "opensfm", "metashape"}) {
+    save_scene(scene, folder / format, {.format = format});
+    EXPECT_EQ(error_of([&] {
+                save_scene(scene, folder / format, {.format = format, .overwrite = true, .on_photo = stop});
+              }),
+              "stopped");
+    EXPECT_NE(error_of([&] { load_scene(folder / format); }), "") << format;
+  }
+}
+
+TEST(SaveScene, LeavesNoOldPoints) {
+  TestFolder folder;
+  Scene scene = metashape_scene(folder);
+  for (const char* format : {"transforms", "metashape"}) {
+    save_scene(scene, folder / format, {.format = format});
+    EXPECT_TRUE(fs::exists(folder / format / "points.ply"));
+    Scene without = scene;
+    without.points = {};
+    save_scene(without, folder / format, {.format = format, .overwrite = true});
+    EXPECT_FALSE(fs::exists(folder / format / "points.ply"));
+  }
 }
 
 TEST(SaveScene, LeavesNoSceneIfInterrupted) {

@@ -196,7 +196,7 @@ void ViewBuilder::add_view(const SourceImage& image, const fs::path& name, const
   SceneView view;
   view.name = name.string();
   view.image_path = path;
-  view.mask_path = mask_of(image, name);
+  view.mask_path = mask_of(image, name, path);
   view.has_alpha = upright.channel_count == 2 || upright.channel_count == 4;
   const double in_file =
       static_cast<double>(std::max(upright.width_px, upright.height_px)) / longer_side(lens);
@@ -216,7 +216,7 @@ const Camera& ViewBuilder::undistorted(const Lens& lens) {
   return last_camera_;
 }
 
-fs::path ViewBuilder::mask_of(const SourceImage& image, const fs::path& name) {
+fs::path ViewBuilder::mask_of(const SourceImage& image, const fs::path& name, const fs::path& photo) {
   if (!image.mask_name.empty()) {
     const std::optional<fs::path> mask = contained_path(image.mask_name);
     if (mask && is_file(source_.base / *mask)) return source_.base / *mask;
@@ -225,9 +225,12 @@ fs::path ViewBuilder::mask_of(const SourceImage& image, const fs::path& name) {
   }
   // In transforms.json, image names include the image folder.
   const fs::path below = *name.begin() == "images" ? name.lexically_relative("images") : name;
-  const fs::path mask = find_mask(source_.base, below);
-  // If the scene was given as scene/sparse/0, its masks are beside the folder of its photos.
-  return mask.empty() ? find_mask(finder_.folder().parent_path(), below) : mask;
+  // If the scene was given as scene/sparse/0, its masks are beside the folder of its photos. The file of the
+  // photo may have another extension than its name.
+  for (const fs::path& folder : {source_.base, finder_.folder().parent_path()})
+    for (const fs::path& called : {below, below.parent_path() / photo.filename()})
+      if (fs::path mask = find_mask(folder, called); !mask.empty()) return mask;
+  return {};
 }
 
 }  // namespace stipple

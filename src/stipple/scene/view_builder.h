@@ -36,7 +36,8 @@ class ViewBuilder {
   // Caches the last camera: undistorting a lens takes a millisecond or more, and most photos share the lens
   // of the previous one.
   const Camera& undistorted(const Lens& lens);
-  std::filesystem::path mask_of(const SourceImage& image, const std::filesystem::path& name);
+  std::filesystem::path mask_of(const SourceImage& image, const std::filesystem::path& name,
+                                const std::filesystem::path& photo);
 
   const SceneSource& source_;
   const SceneOptions& options_;

@@ -72,6 +72,12 @@ Points load_points(const std::filesystem::path& path, std::size_t& dropped) {
 
 void save_points(const Points& points, const std::filesystem::path& path) {
   static_assert(std::endian::native == std::endian::little, "floats are written in memory order");
+  if (points.size() == 0) {
+    std::error_code error;
+    if (std::filesystem::remove(path, error); error)
+      throw Error(fmt::format("cannot remove {}: {}", path.string(), error.message()));
+    return;
+  }
   std::string content = fmt::format(
       "ply\nformat binary_little_endian 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty "
       "float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n",

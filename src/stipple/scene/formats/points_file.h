@@ -10,6 +10,7 @@ namespace stipple {
 // not finite are left out; their number is added to `dropped`.
 Points load_points(const std::filesystem::path& path, std::size_t& dropped);
 
+// No points make no file, and remove an earlier one.
 void save_points(const Points& points, const std::filesystem::path& path);
 
 }  // namespace stipple

@@ -96,6 +96,17 @@ void save_binary(std::span<const PosedImage> views, const Cameras& cameras, cons
   save(folder / "cameras.bin", text);
 
   text.clear();
+  append<std::uint64_t>(text, points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    append<std::uint64_t>(text, i + 1);
+    for (int k = 0; k < 3; ++k) append(text, static_cast<double>(points.position[i][k]));
+    for (std::uint8_t c : points.color[i]) append(text, c);
+    append(text, 0.0);
+    append<std::uint64_t>(text, 0);
+  }
+  save(folder / "points3D.bin", text);
+
+  text.clear();
   append<std::uint64_t>(text, views.size());
   for (std::size_t i = 0; i < views.size(); ++i) {
     append(text, static_cast<std::uint32_t>(i + 1));
@@ -107,17 +118,6 @@ void save_binary(std::span<const PosedImage> views, const Cameras& cameras, cons
     append<std::uint64_t>(text, 0);
   }
   save(folder / "images.bin", text);
-
-  text.clear();
-  append<std::uint64_t>(text, points.size());
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    append<std::uint64_t>(text, i + 1);
-    for (int k = 0; k < 3; ++k) append(text, static_cast<double>(points.position[i][k]));
-    for (std::uint8_t c : points.color[i]) append(text, c);
-    append(text, 0.0);
-    append<std::uint64_t>(text, 0);
-  }
-  save(folder / "points3D.bin", text);
 }
 
 void save_text(std::span<const PosedImage> views, const Cameras& cameras, const Points& points,
@@ -132,6 +132,14 @@ void save_text(std::span<const PosedImage> views, const Cameras& cameras, const 
   }
   save(folder / "cameras.txt", text);
 
+  text = fmt::format("# POINT3D_ID X Y Z R G B ERROR TRACK[]\n# Number of points: {}\n", points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Vec3f p = points.position[i];
+    const auto& c = points.color[i];
+    text += fmt::format("{} {} {} {} {} {} {} 0\n", i + 1, p.x, p.y, p.z, c[0], c[1], c[2]);
+  }
+  save(folder / "points3D.txt", text);
+
   text = fmt::format(
       "# IMAGE_ID QW QX QY QZ TX TY TZ CAMERA_ID NAME, then a line of points\n"
       "# Number of images: {}\n",
@@ -144,14 +152,6 @@ void save_text(std::span<const PosedImage> views, const Cameras& cameras, const 
     text += fmt::format(" {} {} {} {} {}\n\n", t.x, t.y, t.z, cameras.id_from_view[i], views[i].name);
   }
   save(folder / "images.txt", text);
-
-  text = fmt::format("# POINT3D_ID X Y Z R G B ERROR TRACK[]\n# Number of points: {}\n", points.size());
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const Vec3f p = points.position[i];
-    const auto& c = points.color[i];
-    text += fmt::format("{} {} {} {} {} {} {} 0\n", i + 1, p.x, p.y, p.z, c[0], c[1], c[2]);
-  }
-  save(folder / "points3D.txt", text);
 }
 
 }  // namespace

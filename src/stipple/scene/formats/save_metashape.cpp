@@ -79,7 +79,7 @@ void save_metashape(PosedImages images, const Points& points, const std::filesys
     camera.append_attribute("label") = images[i].name.c_str();
     add_text(camera, "transform", matrix_of(images[i].camera_from_world));
   }
-  if (points.size() > 0) save_points(points, folder / "points.ply");
+  save_points(points, folder / "points.ply");
   std::ostringstream text;
   xml.save(text, "  ");
   save_text(text.str(), folder / "cameras.xml");

@@ -55,7 +55,7 @@ void save_realitycapture(PosedImages images, const Points& points, const std::fi
                     (lens.center_px.y - lens.height_px / 2.0) / side, lens.radial[0], lens.radial[1],
                     lens.radial[2], lens.tangential[0], lens.tangential[1]);
   }
-  if (points.size() > 0) save_points(points, folder / "points.ply");
+  save_points(points, folder / "points.ply");
   save_text(text, folder / "cameras.csv");
 }
 

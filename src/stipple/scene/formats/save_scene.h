@@ -22,7 +22,7 @@ struct PosedImage {
 
 using PosedImages = std::span<const PosedImage>;
 
-// Writes cameras, images and points3D into this folder, usually sparse/0. Equal lenses share a camera.
+// Writes cameras, points3D and, last, images into this folder, usually sparse/0. Equal lenses share a camera.
 void save_colmap(PosedImages images, const Points& points, ColmapFormat format,
                  const std::filesystem::path& folder);
 
@@ -36,6 +36,7 @@ void save_metashape(PosedImages images, const Points& points, const std::filesys
 void save_realitycapture(PosedImages images, const Points& points, const std::filesystem::path& folder);
 void save_opensfm(PosedImages images, const Points& points, const std::filesystem::path& folder);
 void save_openmvg(PosedImages images, const Points& points, const std::filesystem::path& folder);
+// A photo a/b.png belongs to the file b.json, so that photos need names that differ without extensions.
 void save_polycam(PosedImages images, const Points& points, const std::filesystem::path& folder);
 
 // A format as the user names it. save() writes cameras and points into the folder of a scene.
@@ -43,12 +44,18 @@ struct SceneWriter {
   std::string_view name;
   const char* image_folder;  // where the photos belong, in the folder of the scene
   const char* main_file;     // by which the format is recognised
+  bool needs_utf8;           // its files, of JSON or XML, can only name photos in UTF-8
+  bool has_test_views;       // it says which views are held out
   void (*save)(PosedImages images, const Points& points, const std::filesystem::path& folder);
 };
 
 // All formats, in the order in which load_scene() looks for them.
 std::span<const SceneWriter> scene_writers();
-const SceneWriter& scene_writer(std::string_view name);  // of one of these names
+const SceneWriter& scene_writer(std::string_view name);  // throws Error for a name that is not theirs
+
+// Removes the cameras of an earlier scene of this format, so that the folder holds no such scene until new
+// ones are written. Photos and points stay.
+void remove_cameras(const SceneWriter& writer, const std::filesystem::path& folder);
 
 // The file of another format that load_scene() would read in this folder instead of one of this format; empty
 // if there is none.

@@ -79,7 +79,7 @@ void save_transforms(PosedImages views, const Points& points, const std::filesys
     frame["transform_matrix"] = matrix_of(view.camera_from_world);
     file["frames"].push_back(std::move(frame));
   }
-  if (points.size() > 0) save_points(points, folder / "points.ply");
+  save_points(points, folder / "points.ply");
   OutputFile out(folder / "transforms.json");
   out.write(file.dump(2) + "\n");
   out.commit();

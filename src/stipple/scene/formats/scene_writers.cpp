@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <iterator>
+#include <vector>
 
 #include "stipple/core/error.h"
+#include "stipple/scene/formats/files_with_extension.h"
 #include "stipple/scene/formats/save_scene.h"
 
 namespace stipple {
@@ -24,14 +25,14 @@ void save_colmap_scene(PosedImages images, const Points& points, const fs::path&
 }
 
 constexpr SceneWriter kWriters[] = {
-    {"colmap", "images", "sparse/0/images.bin", save_colmap_scene<ColmapFormat::kBinary>},
-    {"colmap-text", "images", "sparse/0/images.txt", save_colmap_scene<ColmapFormat::kText>},
-    {"transforms", "images", "transforms.json", save_transforms},
-    {"opensfm", "images", "reconstruction.json", save_opensfm},
-    {"openmvg", "images", "sfm_data.json", save_openmvg},
-    {"polycam", "keyframes/corrected_images", "keyframes/corrected_cameras", save_polycam},
-    {"metashape", "images", "cameras.xml", save_metashape},
-    {"realitycapture", "images", "cameras.csv", save_realitycapture},
+    {"colmap", "images", "sparse/0/images.bin", false, false, save_colmap_scene<ColmapFormat::kBinary>},
+    {"colmap-text", "images", "sparse/0/images.txt", false, false, save_colmap_scene<ColmapFormat::kText>},
+    {"transforms", "images", "transforms.json", true, true, save_transforms},
+    {"opensfm", "images", "reconstruction.json", true, false, save_opensfm},
+    {"openmvg", "images", "sfm_data.json", true, false, save_openmvg},
+    {"polycam", "keyframes/corrected_images", "keyframes/corrected_cameras", false, false, save_polycam},
+    {"metashape", "images", "cameras.xml", true, false, save_metashape},
+    {"realitycapture", "images", "cameras.csv", false, false, save_realitycapture},
 };
 
 }  // namespace
@@ -40,8 +41,19 @@ std::span<const SceneWriter> scene_writers() { return kWriters; }
 
 const SceneWriter& scene_writer(std::string_view name) {
   const SceneWriter* found = std::ranges::find(kWriters, name, &SceneWriter::name);
-  assert(found != std::end(kWriters));
+  if (found == std::end(kWriters)) throw Error(fmt::format("there is no format of scenes named '{}'", name));
   return *found;
+}
+
+void remove_cameras(const SceneWriter& writer, const fs::path& folder) {
+  const fs::path main = folder / writer.main_file;
+  std::vector<fs::path> files = {main};
+  std::error_code error;
+  if (fs::is_directory(main, error)) files = files_with_extension(main, ".json");
+  if (writer.name == "colmap") files.push_back(folder / "sparse/0/images.txt");  // is read instead
+  for (const fs::path& file : files)
+    if (fs::remove(file, error); error)
+      throw Error(fmt::format("cannot remove {}: {}", file.string(), error.message()));
 }
 
 fs::path scene_read_instead(std::string_view format, const fs::path& folder) {
