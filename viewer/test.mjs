@@ -28,7 +28,9 @@ try {
     logLevel: "warning",
   });
   const files = tests.map((name) => path.join(outdir, name.replace(/^src\//, "").replace(/ts$/, "mjs")));
-  status = spawnSync(process.execPath, ["--enable-source-maps", "--test", ...files], { stdio: "inherit" }).status ?? 1;
+  status = spawnSync(process.execPath, ["--enable-source-maps", "--test", ...files], {
+    stdio: "inherit", env: { ...process.env, STIPPLE_SOURCE: path.dirname(folder) },
+  }).status ?? 1;
 } finally {
   rmSync(outdir, { recursive: true });
 }

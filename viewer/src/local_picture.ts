@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A picture that the visitor's own GPU draws.
+import type { SplatMesh } from "@sparkjsdev/spark";
 import type { Appearance, Picture } from "./picture";
 import type { Bounds, Camera } from "./protocol";
 import { SplatScene } from "./splat_scene";
@@ -9,17 +10,24 @@ export class LocalPicture implements Picture {
   readonly scene: SplatScene;
 
   private camera: Camera | null = null;
+  private appearance: Appearance | null = null;
   private isResting = true;
   private isFrameAsked = false;
   private mustSort = false;
   private sorting: Promise<void> | null = null;
+  private settledListener: (isSettled: boolean) => void = () => {};
   private readonly waiting: (() => void)[] = [];
 
   // Throws if the browser has no WebGL2.
-  constructor(bounds: Bounds, antialiased: boolean, private readonly onSettled: (isSettled: boolean) => void) {
+  constructor(bounds: Bounds, antialiased: boolean) {
     this.scene = new SplatScene(bounds, antialiased);
     this.element = this.scene.canvas;
     this.element.classList.add("local-picture");
+  }
+
+  // Calls back when the picture is final, and when it no longer is.
+  onSettled(listener: (isSettled: boolean) => void): void {
+    this.settledListener = listener;
   }
 
   look(camera: Camera): void {
@@ -29,7 +37,19 @@ export class LocalPicture implements Picture {
     this.changed();
   }
 
+  addMesh(mesh: SplatMesh): void {
+    this.scene.meshes.add(mesh);
+    if (this.appearance) this.scene.setAppearance(this.appearance);
+    this.changed();
+  }
+
+  removeMesh(mesh: SplatMesh): void {
+    this.scene.meshes.remove(mesh);
+    this.changed();
+  }
+
   setAppearance(appearance: Appearance): void {
+    this.appearance = appearance;
     this.scene.setAppearance(appearance);
     this.changed();
   }
@@ -41,7 +61,7 @@ export class LocalPicture implements Picture {
   // To be called when something in the scene has changed. What changes neither colours nor depths needs no sorting.
   changed(needsSorting = true): void {
     this.mustSort ||= needsSorting;
-    this.onSettled(false);
+    this.settledListener(false);
     this.askForFrame();
   }
 
@@ -78,7 +98,7 @@ export class LocalPicture implements Picture {
     }
     this.scene.draw();
     if (!this.isSettled()) return;
-    this.onSettled(true);
+    this.settledListener(true);
     for (const done of this.waiting.splice(0)) done();
   }
 }

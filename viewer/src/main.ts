@@ -5,67 +5,102 @@ import { poseOf } from "./camera_math";
 import { Connection } from "./connection";
 import { Controls } from "./controls";
 import { button } from "./dom";
+import { embeddedHello } from "./embedded";
 import { Frusta } from "./frusta";
 import { Help } from "./help";
 import { Keys } from "./keys";
+import { LocalView } from "./local_view";
 import { ModelComparison } from "./model_comparison";
 import { fillPhotoList } from "./photo_list";
+import { ModelLoading } from "./model_loading";
 import { PhotoTour } from "./photo_tour";
+import type { Picture } from "./picture";
 import type { Hello } from "./protocol";
 import { Shell } from "./shell";
 import { Stage } from "./stage";
 import { StreamedPicture } from "./streamed_picture";
+import { BrushTool } from "./tools/brush";
+import { CropTool } from "./tools/crop";
+import { MeasureTool } from "./tools/measure";
+import { PathTool } from "./tools/path";
+import { ToolsPanel } from "./tools/tools_panel";
 import { TrainingPanel } from "./training_panel";
 import { fillViewPanel } from "./view_panel";
 import { Viewpoint } from "./viewpoint";
 
 const kLongestStreamedPx = 1920;
+const kLongestLocalPx = 4096;
 
 const keys = new Keys();
 const shell = new Shell(keys);
 const connection = new Connection();
 let first: Hello | null = null;
 
-connection.onState((state) => shell.setConnection(state));
-connection.on("hello", (hello) => {
-  if (!first) start(hello);
-  else if (first.mode !== hello.mode || first.title !== hello.title || first.version !== hello.version) location.reload();
-  first = hello;
-});
-connection.on("status", ({ step, last_step }) => {
-  // For who looks at another page meanwhile.
-  document.title = `${Math.floor((100 * step) / Math.max(1, last_step))} % – ${first?.title} – Stipple`;
-});
-connection.on("notice", (notice) => shell.notify(notice));
-connection.open();
+const embedded = embeddedHello();
+if (embedded) {
+  start(embedded);
+} else {
+  connection.onState((state) => shell.setConnection(state));
+  connection.on("hello", (hello) => {
+    if (!first) start(hello);
+    else if (first.mode !== hello.mode || first.title !== hello.title || first.version !== hello.version) location.reload();
+    first = hello;
+  });
+  connection.on("status", ({ step, last_step }) => {
+    // For who looks at another page meanwhile.
+    document.title = `${Math.floor((100 * step) / Math.max(1, last_step))} % – ${first?.title} – Stipple`;
+  });
+  connection.on("notice", (notice) => shell.notify(notice));
+  connection.open();
+}
 
 function start(hello: Hello): void {
   shell.setTitle(hello.title, hello.mode, hello.streams);
   const viewpoint = new Viewpoint(hello.start_camera, hello.bounds.center);
   const maxDegree = Math.max(...hello.models.map((model) => model.sh_degree));
-  const picture = new StreamedPicture(connection, hello.models.map((_, i) => i));
+  const streamed = hello.streams ? new StreamedPicture(connection, hello.models.map((_, i) => i)) : null;
+  const local = streamed ? null : localView(hello);
+  const picture: Picture | null = streamed ?? local?.picture ?? null;
+  if (!picture) return;
   const stage = new Stage(
     picture, viewpoint,
-    { shown: "color", background: hello.render.background, scaleModifier: 1, shDegree: maxDegree }, kLongestStreamedPx);
-  picture.onDrawn(() => stage.setSettled(picture.isSharp && !viewpoint.isMoving));
+    { shown: "color", background: hello.render.background, scaleModifier: 1, shDegree: maxDegree },
+    streamed ? kLongestStreamedPx : kLongestLocalPx);
+  streamed?.onDrawn(() => stage.setSettled(streamed.isSharp && !viewpoint.isMoving));
+  local?.picture.onSettled((isSettled) => stage.setSettled(isSettled && local.model !== null && !viewpoint.isMoving));
+  if (local) new ModelLoading(stage.element, hello.models[0], 0, (model) => local.show(model));
   connection.onState((state) => state === "open" && stage.update());
   shell.main.append(stage.element);
   const controls = new Controls(stage.frame, viewpoint, hello.bounds, keys);
+  if (local) controls.surfaceAt = (x, y) => local.surfaceAt(stage.camera(), x, y);
 
   const training = hello.mode === "training" ? new TrainingPanel(shell.addTab("Training"), connection, keys) : null;
   const names = hello.models.map((model) => model.name);
   const comparison =
-    hello.mode === "compare" ? new ModelComparison(shell.addTab("Models"), stage, picture, names, keys) : null;
+    hello.mode === "compare" && streamed
+      ? new ModelComparison(shell.addTab("Models"), stage, streamed, names, keys) : null;
+  let frusta: Frusta | null = null;
   if (hello.views.length > 0) {
     const tour = new PhotoTour(
-      stage, hello.views, connection, names, async () => comparison?.shown() ?? [await picture.capture()],
+      stage, hello.views, embedded ? null : connection, names, async () => comparison?.shown() ?? [await picture.capture()],
       () => training?.lastKnownStep ?? null, keys);
-    const frusta = new Frusta(stage, hello.views, (index) => tour.look(index));
+    frusta = new Frusta(stage, hello.views, (index) => tour.look(index));
     fillPhotoList(shell.addTab("Photos"), hello.views, tour, frusta, keys);
   }
   const view = shell.addTab("View");
-  fillViewPanel(view, stage, maxDegree, hello.title, () => captured(stage, picture), controls, keys);
-  picture.onDrawn(fillAbout(view, hello));
+  fillViewPanel(view, stage, maxDegree, hello.title, () => captured(stage, streamed?.canvases ?? []), controls, keys);
+  const showSize = fillAbout(view, hello);
+  streamed?.onDrawn(showSize);
+  if (hello.mode === "model") {
+    const tools = [
+      ...(local
+        ? [new MeasureTool(stage, local), new CropTool(stage, local, hello.bounds), new BrushTool(stage, local, hello)]
+        : []),
+      new PathTool(stage, hello.title),
+    ];
+    const tab = shell.addTab("Tools", (isShown) => panel.setShown(isShown));
+    const panel = new ToolsPanel(tab, tools, (isInUse) => frusta?.setPickable(!isInUse));
+  }
   shell.addLog();
 
   const home = () => viewpoint.flyTo(poseOf(hello.start_camera), hello.bounds.center);
@@ -84,13 +119,25 @@ async function toggleFullScreen(): Promise<void> {
 }
 
 // The picture as a canvas to save; of two models, both beside each other.
-async function captured(stage: Stage, picture: StreamedPicture): Promise<HTMLCanvasElement> {
-  const bitmap = await picture.capture();
+async function captured(stage: Stage, canvases: HTMLCanvasElement[]): Promise<HTMLCanvasElement> {
+  const bitmap = await stage.picture.capture();
   const canvas = document.createElement("canvas");
   canvas.width = bitmap.width * stage.columns;
   canvas.height = bitmap.height;
   const context = canvas.getContext("2d")!;
   context.drawImage(bitmap, 0, 0);
-  for (let i = 1; i < stage.columns; ++i) context.drawImage(picture.canvases[i], i * bitmap.width, 0);
+  for (let i = 1; i < stage.columns; ++i) context.drawImage(canvases[i], i * bitmap.width, 0);
   return canvas;
+}
+
+// The picture by the visitor's own GPU; null, with a message, if there is none.
+function localView(hello: Hello): LocalView | null {
+  try {
+    return new LocalView(hello);
+  } catch {
+    shell.notify({
+      kind: "error", text: "This browser cannot draw with WebGL 2. Let the server draw: stipple view --remote.",
+    });
+    return null;
+  }
 }

@@ -3,12 +3,15 @@
 import { SparkRenderer, SplatMesh } from "@sparkjsdev/spark";
 import * as THREE from "three";
 import { FullScreenQuad } from "three/addons/postprocessing/Pass.js";
+import type { TurnedBox } from "./box";
+import { rotated } from "./camera_math";
 import type { Appearance } from "./picture";
-import type { Bounds, Camera, Shown } from "./protocol";
+import type { Bounds, Camera, Shown, Vec3 } from "./protocol";
 import { kPresentShader, kSplatFragmentShader, kSplatVertexShader } from "./splat_shaders";
 
 const kShownNumbers: Record<Shown, number> = { color: 0, depth: 1, alpha: 2, gaussians: 3 }; // shaders/shown.glsl
 
+const kStatesWidth = 4096; // as the vertex shader has it
 const kScreenTriangle = "void main() { gl_Position = vec4(position, 1.0); }";
 
 export class SplatScene {
@@ -30,6 +33,12 @@ export class SplatScene {
     antialiased: { value: false },
     scaleModifier: { value: 1 },
     shown: { value: 0 },
+    isCropped: { value: false },
+    cropCenter: { value: new THREE.Vector3() },
+    cropHalf: { value: new THREE.Vector3() },
+    boxFromWorld: { value: new THREE.Matrix3() },
+    hasStates: { value: false },
+    states: { value: statesTexture(new Uint8Array(1), 1) }, // not used yet, but WebGL wants one of the right type
   };
   private readonly screenUniforms: Record<string, THREE.IUniform>;
 
@@ -113,6 +122,32 @@ export class SplatScene {
     }
   }
 
+  // Hides what is outside of this box.
+  setCrop(box: TurnedBox | null): void {
+    this.uniforms.isCropped.value = box !== null;
+    if (!box) return;
+    this.uniforms.cropCenter.value.set(...box.center);
+    this.uniforms.cropHalf.value.set(...box.half);
+    const axes = ([[1, 0, 0], [0, 1, 0], [0, 0, 1]] as Vec3[]).map((axis) => rotated(box.rotation, axis));
+    const [x, y, z] = axes; // in the world: the rows of box_from_world
+    this.uniforms.boxFromWorld.value.set(...x, ...y, ...z);
+  }
+
+  // How large an array of states has to be for so many Gaussians.
+  static statesCapacity(count: number): number {
+    return Math.ceil(count / kStatesWidth) * kStatesWidth;
+  }
+
+  // Shows which Gaussians are selected or removed (edits.ts); to be called again whenever the array has changed.
+  showStates(states: Uint8Array): void {
+    if (this.uniforms.states.value.image.data !== states) {
+      this.uniforms.states.value.dispose();
+      this.uniforms.states.value = statesTexture(states, kStatesWidth);
+    }
+    this.uniforms.states.value.needsUpdate = true;
+    this.uniforms.hasStates.value = true;
+  }
+
   // Computes the colours from here, and sorts; resolves when draw() draws the new order. Not to be called again before.
   async sort(): Promise<void> {
     this.scene.updateMatrixWorld();
@@ -135,4 +170,13 @@ export class SplatScene {
     this.screen.dispose();
     this.renderer.dispose();
   }
+}
+
+function statesTexture(states: Uint8Array, width: number): THREE.DataTexture {
+  const texture = new THREE.DataTexture(
+    states as Uint8Array<ArrayBuffer>, width, states.length / width, THREE.RedIntegerFormat, THREE.UnsignedByteType);
+  texture.internalFormat = "R8UI";
+  texture.unpackAlignment = 1;
+  texture.needsUpdate = true;
+  return texture;
 }

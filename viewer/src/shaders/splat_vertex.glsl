@@ -15,6 +15,17 @@ uniform vec2 sizePx;
 uniform bool antialiased;
 uniform float scaleModifier;
 
+uniform bool isCropped;
+uniform vec3 cropCenter;
+uniform vec3 cropHalf;
+uniform mat3 boxFromWorld;
+
+uniform bool hasStates;
+uniform highp usampler2D states;  // of the Gaussians: the bits of edits.ts
+const uint SELECTED = 1u;
+const uint REMOVED = 2u;
+const vec3 selectedColor = vec3(1.0, 0.25, 0.05);
+
 flat out vec2 meanPx;
 flat out vec3 conicPx;
 flat out vec4 colorAndOpacity;
@@ -51,6 +62,10 @@ void main() {
   vec4 xyzw;
   vec4 rgba;
   unpackSplatExt(texelFetch(extSplats, place, 0), texelFetch(extSplats2, place, 0), mean, shape.scale, xyzw, rgba);
+  uint state = hasStates ? texelFetch(states, ivec2(int(index) & 4095, int(index) >> 12), 0).r : 0u;
+  if ((state & REMOVED) != 0u) return;
+  if (isCropped && any(greaterThan(abs(boxFromWorld * (mean - cropCenter)), cropHalf))) return;
+
   shape.scale *= scaleModifier;
   shape.rotation = xyzw.wxyz;
 
@@ -78,6 +93,7 @@ void main() {
   meanPx = f.mean_px;
   conicPx = f.conic;
   vec3 color = shown == DEPTH ? vec3(f.depth) : shown == GAUSSIANS ? gaussian_color(index) : max(rgba.rgb, vec3(0.0));
+  if ((state & SELECTED) != 0u && shown != DEPTH) color = mix(color, selectedColor, 0.7);
   colorAndOpacity = vec4(color, f.opacity);
   gl_Position = vec4((f.mean_px + offset) / sizePx * 2.0 - 1.0, 0.0, 1.0);
 }
