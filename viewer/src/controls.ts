@@ -92,6 +92,9 @@ export class Controls {
 
   private describe(keys: Keys): void {
     const group = "Move";
+    keys.add({ keys: ["Drag"], group, text: "Turn; with the right button or shift, or two fingers: move sideways" });
+    keys.add({ keys: ["Wheel", "Pinch"], group, text: "Nearer or farther" });
+    keys.add({ keys: ["Double click"], group, text: "Look at this point" });
     keys.add({ keys: ["w", "a", "s", "d"], group, text: "Forward, left, back, right (shift: faster)" });
     keys.add({ keys: ["q", "e"], group, text: "Down, up" });
     keys.add({ keys: ["arrowleft", "arrowright", "arrowup", "arrowdown"], group, text: "Turn" });

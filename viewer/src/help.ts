@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dialog with all keys, and with the licences of what is in the page.
-import { el } from "./dom";
+import { el, icon } from "./dom";
 import type { Keys } from "./keys";
 
 const kNames: Record<string, string> = {
@@ -18,14 +18,14 @@ export class Help {
   open(): void {
     const groups = [...new Set(this.keys.all.map((key) => key.group))];
     this.dialog.replaceChildren(
-      el("h2", { id: "help-title" }, "Keys"),
+      el("form", { method: "dialog", class: "head" },
+        el("h2", { id: "help-title" }, "Keys and gestures"), el("button", { "aria-label": "Close", title: "Close" }, icon("close"))),
       el("div", { class: "groups" }, ...groups.map((group) =>
         el("section", {}, el("h3", {}, group), el("dl", {}, ...this.keys.all.filter((key) => key.group === group).map((key) =>
           el("div", {}, el("dt", {}, ...key.keys.map((k) => el("kbd", {}, keyName(k)))), el("dd", {}, key.text))))))),
       el("details", {}, el("summary", {}, `Stipple ${this.version}: licences`),
         el("p", {}, "Stipple is licensed under Apache-2.0. This page contains:"),
-        el("pre", { tabindex: "0" }, document.getElementById("licences")?.textContent ?? "")),
-      el("form", { method: "dialog", class: "buttons end" }, el("button", { autofocus: true }, "Close")));
+        el("pre", { tabindex: "0" }, document.getElementById("licences")?.textContent ?? "")));
     this.dialog.showModal();
   }
 }
