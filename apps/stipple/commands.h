@@ -19,5 +19,6 @@ void add_convert(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_train(CLI::App& app);
+void add_view(CLI::App& app);
 
 }  // namespace stipple

@@ -18,10 +18,11 @@ constexpr int kFailed = 1, kMisused = 2;
 constexpr const char* kFirstSteps =
     R"(Stipple turns photographs into a 3D scene that can be rendered from anywhere.
 
-Start with these three commands:
+Start with these commands:
   stipple sfm photos/ -o scene/                 find out where the photos were taken (needs COLMAP),
                                                 or "stipple synth -o scene/" for a built-in test scene
   stipple train scene/ -o run/ --eval           train a model and score it on held-out photos
+  stipple view run/                             look at the model in a browser
   stipple render run/ --path orbit -o frames/   render a flight around the model
 
 "stipple --help" lists all commands, and "stipple <command> --help" the options of a command.
@@ -85,6 +86,7 @@ int run(int argc, char** argv) {
   add_train(app);
   add_eval(app);
   add_render(app);
+  add_view(app);
   add_compare(app);
   add_info(app);
   add_clean(app);

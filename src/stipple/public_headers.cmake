@@ -33,6 +33,7 @@ set(public_headers
   math/math.h
   math/math.inc
   math/noise.glsl
+  math/palette.glsl
   math/projection.glsl
   math/similarity.glsl
   math/tiles.glsl

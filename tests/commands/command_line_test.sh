@@ -5,7 +5,7 @@
 
 run --help
 check "--help succeeds" status_is 0
-for command in check compare completion convert devices eval fit info render sfm synth train; do
+for command in check compare completion convert devices eval fit info render sfm synth train view; do
   check "--help names $command" says "$command"
   run $command --help; check "$command --help succeeds" status_is 0
   run --help
@@ -14,7 +14,7 @@ run --version
 check "--version prints the version" grep -qE '^stipple [0-9]+\.[0-9]+\.[0-9]+$' stdout
 run
 check "without a command: usage error" status_is 2
-for command in sfm train render; do check "without a command: shows $command among the first steps" says "stipple $command"; done
+for command in sfm train view render; do check "without a command: shows $command among the first steps" says "stipple $command"; done
 run fit --gausians 10 -o out
 check "mistyped option: usage error" status_is 2
 check "mistyped option: the error names it and suggests the nearest" \

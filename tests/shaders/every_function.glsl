@@ -632,6 +632,16 @@ void density_functions() {
   GIVE(density_statistic(dL_dmean_px, half_size_px))
 }
 
+// palette.glsl
+
+void palette_functions() {
+  real depth = take(0.1, 10.0);
+  real middle = take(0.5, 2.0);
+  uint gaussian = take_uint();
+  GIVE(depth_color(depth, middle))
+  GIVE(gaussian_color(gaussian))
+}
+
 #define SECTIONS(SECTION)            \
   SECTION(0u, activation_functions)  \
   SECTION(1u, covariance_functions)  \
@@ -646,7 +656,8 @@ void density_functions() {
   SECTION(10u, similarity_functions) \
   SECTION(11u, depth_functions)      \
   SECTION(12u, adam_functions)       \
-  SECTION(13u, density_functions)
+  SECTION(13u, density_functions)    \
+  SECTION(14u, palette_functions)
 
 #define EVALUATE(number, functions) \
   if (section == number) functions();

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "stipple/image/image.h"
+
 namespace stipple {
 
 // An image with 8 bits per channel, 0 (black) to 255 (white), as stored in files. Laid out like Image.
@@ -24,5 +26,8 @@ struct ByteImage {
   std::size_t pixel_count() const { return static_cast<std::size_t>(width_px) * height_px; }
   bool has_alpha() const { return channel_count == 2 || channel_count == 4; }
 };
+
+// Clamps values to [0, 1] and rounds to nearest; NaN becomes 0.
+ByteImage to_bytes(const Image& image);
 
 }  // namespace stipple

@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include "stipple/core/checksum.h"
 #include "stipple/core/error.h"
@@ -63,10 +64,10 @@ std::span<const std::byte> bytes_of(const T& value) {
 
 }  // namespace
 
-GzipWriter::GzipWriter(OutputFile& file) : file_(file) {
+GzipWriter::GzipWriter(ByteSink sink) : sink_(std::move(sink)) {
   constexpr std::array<std::uint8_t, 10> kHeader = {0x1f, 0x8b, 8, 0, 0,
                                                     0,    0,    0, 0, 255};  // no time, no name
-  file_.write(std::as_bytes(std::span(kHeader)));
+  sink_(std::as_bytes(std::span(kHeader)));
 }
 
 void GzipWriter::write(std::span<const std::byte> bytes) {
@@ -89,7 +90,7 @@ void GzipWriter::compress_batch(bool last) {
     compressed[i] = deflate_part(batch.subspan(begin - history, history), batch.subspan(begin, end - begin),
                                  last && i + 1 == parts);
   });
-  for (const std::vector<std::byte>& part : compressed) file_.write(part);
+  for (const std::vector<std::byte>& part : compressed) sink_(part);
   checksum_ = checksum(checksum_, batch.subspan(history_));
   count_ += batch.size() - history_;
   history_ = std::min(batch.size(), kWindowBytes);
@@ -98,8 +99,8 @@ void GzipWriter::compress_batch(bool last) {
 
 void GzipWriter::finish() {
   compress_batch(true);
-  file_.write(bytes_of(checksum_));
-  file_.write(bytes_of(static_cast<std::uint32_t>(count_)));  // modulo 2^32, as the format wants
+  sink_(bytes_of(checksum_));
+  sink_(bytes_of(static_cast<std::uint32_t>(count_)));  // modulo 2^32, as the format wants
 }
 
 struct GzipReader::Stream : z_stream {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "stipple/io/byte_sink.h"
 #include "stipple/io/input_file.h"
-#include "stipple/io/output_file.h"
 
 namespace stipple {
 
@@ -16,14 +16,14 @@ namespace stipple {
 // depends on the bytes alone.
 class GzipWriter {
  public:
-  explicit GzipWriter(OutputFile& file);
+  explicit GzipWriter(ByteSink sink);
   void write(std::span<const std::byte> bytes);
-  void finish();  // does not commit the file
+  void finish();
 
  private:
   void compress_batch(bool last);
 
-  OutputFile& file_;
+  ByteSink sink_;
   std::vector<std::byte> batch_;  // starts with bytes of the batch before, to which matches may refer
   std::size_t history_ = 0;       // how many those are
   std::uint32_t checksum_ = 0;

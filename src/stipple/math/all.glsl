@@ -7,6 +7,7 @@
 #include "stipple/math/harmonics.glsl"
 #include "stipple/math/blending.glsl"
 #include "stipple/math/noise.glsl"
+#include "stipple/math/palette.glsl"
 #include "stipple/math/alteration.glsl"
 #include "stipple/math/gaussian.glsl"
 #include "stipple/math/tiles.glsl"

@@ -28,6 +28,13 @@ DecodedImage decode_jpeg(std::span<const std::byte> file, int min_width_px, int 
 DecodedImage decode_png(std::span<const std::byte> file, const std::string& name);
 std::vector<std::byte> encode_png(const ByteImage& image, const std::string& name);
 
+struct JpegOptions {
+  int quality = 90;        // 1 to 100, as libjpeg counts
+  bool full_color = true;  // or colours, but not brightness, at half the resolution: half the time and bytes
+};
+// Grey or RGB. Throws Error if the image is too large for a JPEG (65,500 pixels along a side).
+std::vector<std::byte> encode_jpeg(const ByteImage& image, const JpegOptions& options = {});
+
 // Reads the header from the start of a file of `file_bytes`. Returns nullopt if `start` is too short.
 std::optional<ImageInfo> read_jpeg_info(std::span<const std::byte> start, std::uint64_t file_bytes,
                                         const std::string& name);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -75,7 +74,7 @@ Image to_values(const DecodedImage& decoded, int max_side_px) {
                    max_side_px);
 }
 
-ByteImage to_bytes(DecodedImage decoded) {
+ByteImage byte_image_of(DecodedImage decoded) {
   ByteImage image;
   image.width_px = decoded.width_px;
   image.height_px = decoded.height_px;
@@ -88,11 +87,6 @@ ByteImage to_bytes(DecodedImage decoded) {
   }
   image.values = std::move(decoded.bytes);
   return image;
-}
-
-std::uint8_t byte_from_value(float value) {
-  if (!(value > 0)) return 0;  // also NaN
-  return static_cast<std::uint8_t>(std::lround(255.0f * std::min(value, 1.0f)));
 }
 
 }  // namespace
@@ -125,15 +119,11 @@ ByteImage load_byte_image(const std::filesystem::path& path, int min_width_px, i
 StoredImage load_stored_image(const std::filesystem::path& path, int min_width_px, int min_height_px) {
   DecodedImage decoded = decode(path, min_width_px, min_height_px);
   StoredImage stored{.info = decoded.info, .pixels = {}, .shrunk_by = decoded.shrunk_by};
-  stored.pixels = to_bytes(std::move(decoded));
+  stored.pixels = byte_image_of(std::move(decoded));
   return stored;
 }
 
-void save_png(const Image& image, const std::filesystem::path& path) {
-  ByteImage bytes(image.width_px, image.height_px, image.channel_count);
-  std::transform(image.values.begin(), image.values.end(), bytes.values.begin(), byte_from_value);
-  save_png(bytes, path);
-}
+void save_png(const Image& image, const std::filesystem::path& path) { save_png(to_bytes(image), path); }
 
 void save_png(const ByteImage& image, const std::filesystem::path& path) {
   const std::vector<std::byte> encoded = encode_png(image, path.string());

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of load_image() and related functions for JPEG files, and of Exif orientations.
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
+#include "stipple/core/error.h"
 #include "stipple/io/image/image_codec.h"
 #include "stipple/io/image/image_file.h"
 #include "tests/helpers/load_image_bytes.h"
@@ -271,6 +273,45 @@ TEST(Jpeg, AcceptsExtraBytes) {
     EXPECT_EQ(load_image_bytes(whole.substr(0, place) + padding + whole.substr(place)).values, expected);
   }
   EXPECT_EQ(load_image_bytes(whole + "a short video" + whole).values, expected);  // phones append videos
+}
+
+ByteImage gradient(int width, int height, int channels) {
+  ByteImage image(width, height, channels);
+  for (std::size_t i = 0; i < image.values.size(); ++i) {
+    const std::size_t pixel = i / static_cast<std::size_t>(channels),
+                      channel = i % static_cast<std::size_t>(channels);
+    image.values[i] = static_cast<std::uint8_t>((3 * pixel + 80 * channel) % 200);
+  }
+  return image;
+}
+
+double mean_difference(const ByteImage& image, const JpegOptions& options) {
+  const std::vector<std::byte> file = encode_jpeg(image, options);
+  const DecodedImage decoded = decode_jpeg(file, 0, 0, "encoded.jpg");
+  EXPECT_EQ(decoded.width_px, image.width_px);
+  EXPECT_EQ(decoded.height_px, image.height_px);
+  EXPECT_EQ(decoded.info.channel_count, image.channel_count);
+  EXPECT_EQ(decoded.bytes.size(), image.values.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < image.values.size(); ++i)
+    sum += std::abs(static_cast<int>(decoded.bytes[i]) - static_cast<int>(image.values[i]));
+  return sum / static_cast<double>(image.values.size());
+}
+
+TEST(Jpeg, WhatIsEncodedDecodesToNearlyTheSame) {
+  for (const int channels : {1, 3})
+    EXPECT_LT(mean_difference(gradient(67, 35, channels), {.quality = 95}), 2) << channels;
+}
+
+TEST(Jpeg, LowerQualityAndFewerColoursTakeFewerBytes) {
+  const ByteImage image = gradient(64, 64, 3);
+  const std::size_t full = encode_jpeg(image, {.quality = 90}).size();
+  EXPECT_LT(encode_jpeg(image, {.quality = 60}).size(), full);
+  EXPECT_LT(encode_jpeg(image, {.quality = 90, .full_color = false}).size(), full);
+}
+
+TEST(Jpeg, AnImageTooLargeForTheFormatIsAnError) {
+  EXPECT_THROW(encode_jpeg(ByteImage(65'501, 1, 1)), Error);
 }
 
 }  // namespace

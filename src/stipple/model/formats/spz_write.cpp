@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "stipple/core/error.h"
@@ -54,7 +54,7 @@ struct Writer {
   SpzHeader header;
   SpzFrame frame;
 
-  void encode_block(SpzField field, const std::function<void(std::span<const std::byte>)>& sink) const {
+  void encode_block(SpzField field, const ByteSink& sink) const {
     const bool flips = frame == SpzFrame::kRub;
     const AxisFlip flip(false, flips, flips);
     const std::size_t each = spz_bytes_per_gaussian(header, field);
@@ -66,19 +66,19 @@ struct Writer {
     }
   }
 
-  void write_gzip(OutputFile& file) const {
-    GzipWriter gzip(file);
+  void write_gzip(const ByteSink& sink) const {
+    GzipWriter gzip(sink);
     std::vector<std::byte> head = header_bytes(header);
     append(head, std::uint8_t{0});  // reserved
     gzip.write(head);
-    const auto sink = [&](std::span<const std::byte> bytes) { gzip.write(bytes); };
-    for (const SpzField field : kSpzFields) encode_block(field, sink);
+    for (const SpzField field : kSpzFields)
+      encode_block(field, [&](std::span<const std::byte> bytes) { gzip.write(bytes); });
     if (header.has_extensions) gzip.write(frame_extension(frame));
     gzip.finish();
   }
 
   // The table comes first and needs the compressed sizes, so the blocks are kept until all are compressed.
-  void write_zstd(OutputFile& file) const {
+  void write_zstd(const ByteSink& sink) const {
     std::vector<std::byte> table;
     std::vector<std::vector<std::byte>> blocks;
     for (const SpzField field : kSpzFields) {
@@ -95,22 +95,19 @@ struct Writer {
     append(head, static_cast<std::uint8_t>(blocks.size()));
     append(head, static_cast<std::uint32_t>(kSpzHeaderBytes4 + extension.size()));
     head.resize(kSpzHeaderBytes4);
-    file.write(head);
-    file.write(extension);
-    file.write(table);
-    for (const std::vector<std::byte>& block : blocks) file.write(block);
+    sink(head);
+    sink(extension);
+    sink(table);
+    for (const std::vector<std::byte>& block : blocks) sink(block);
   }
 };
 
-}  // namespace
-
-void save_spz(const Gaussians& gaussians, const std::filesystem::path& path,
-              const SaveModelOptions& options) {
+Writer writer_of(const Gaussians& gaussians, const std::string& name, const SaveModelOptions& options) {
   if (options.spz_version < 2 || options.spz_version > 4)
-    throw Error(fmt::format("{}: version {} of the format is not one of 2, 3 and 4", path.string(),
-                            options.spz_version));
+    throw Error(
+        fmt::format("{}: version {} of the format is not one of 2, 3 and 4", name, options.spz_version));
   if (gaussians.size() > std::numeric_limits<std::int32_t>::max())
-    throw Error(fmt::format("{}: the format cannot hold {} Gaussians", path.string(), gaussians.size()));
+    throw Error(fmt::format("{}: the format cannot hold {} Gaussians", name, gaussians.size()));
   Writer writer{gaussians, {}, options.spz_frame};
   writer.header.version = static_cast<std::uint32_t>(options.spz_version);
   writer.header.count = static_cast<std::uint32_t>(gaussians.size());
@@ -119,11 +116,24 @@ void save_spz(const Gaussians& gaussians, const std::filesystem::path& path,
   writer.header.antialiased = options.antialiased;
   // Readers of versions 2 and 3 assume rub; not all of them know extensions.
   writer.header.has_extensions = options.spz_version == 4 || options.spz_frame == SpzFrame::kRdf;
-  OutputFile file(path);
+  return writer;
+}
+
+}  // namespace
+
+void write_spz(const Gaussians& gaussians, const std::string& name, const SaveModelOptions& options,
+               const ByteSink& sink) {
+  const Writer writer = writer_of(gaussians, name, options);
   if (options.spz_version == 4)
-    writer.write_zstd(file);
+    writer.write_zstd(sink);
   else
-    writer.write_gzip(file);
+    writer.write_gzip(sink);
+}
+
+void save_spz(const Gaussians& gaussians, const std::filesystem::path& path,
+              const SaveModelOptions& options) {
+  OutputFile file(path);
+  write_spz(gaussians, path.string(), options, [&](std::span<const std::byte> bytes) { file.write(bytes); });
   file.commit();
 }
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stipple/view/model_site.h"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "apps/stipple/view/page.h"
+#include "apps/stipple/view/path_number.h"
+#include "apps/stipple/view/save_edits.h"
+
+namespace stipple {
+
+namespace {
+
+SharedBytes bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+ModelSite::ModelSite(Hello hello, std::vector<ViewedModel> models, ScenePhotos& photos,
+                     std::function<RemoteModels()> prepare)
+    : hello_(std::move(hello)),
+      hello_text_(hello_text(hello_)),
+      models_(std::move(models)),
+      photos_(photos),
+      page_(bytes_of(viewer_page())),
+      pictures_(std::move(prepare), photos.views()) {}
+
+HttpResponse ModelSite::respond(const HttpRequest& request) {
+  if (request.method == "GET") {
+    if (request.path == "/")
+      return {.content_type = "text/html; charset=utf-8", .body = page_, .is_constant = true};
+    if (request.path.starts_with("/photo/")) return photos_.respond(request);
+    const std::optional<std::size_t> model = path_number(request.path, "/model/");
+    if (model && *model < models_.size()) return models_[*model].served->respond();
+  }
+  if (request.method == "POST" && request.path == "/save" && !hello_.folder.empty())
+    return save_edits(request.body, models_.front().given, models_.front().count);
+  return text_response(404, "there is nothing at this address");
+}
+
+void ModelSite::opened(const std::shared_ptr<Connection>& visitor) { visitor->send_text(hello_text_); }
+
+void ModelSite::received(const std::shared_ptr<Connection>& visitor, std::string_view text) {
+  const PageMessage message = parse_page_message(text, models_.size());
+  if (const auto* score = std::get_if<ScoreMessage>(&message)) pictures_.score(visitor, score->view);
+  if (!hello_.backend) return;  // no pictures
+  if (const auto* camera = std::get_if<CameraMessage>(&message)) pictures_.want(visitor, *camera);
+  if (const auto* shown = std::get_if<ShownMessage>(&message)) pictures_.shown(visitor, shown->serial);
+  if (std::holds_alternative<RestMessage>(message)) pictures_.rest(visitor);
+}
+
+void ModelSite::closed(const std::shared_ptr<Connection>& visitor) { pictures_.leave(visitor); }
+
+}  // namespace stipple

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stipple/view/serve_models.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "apps/stipple/run/run_folder.h"
+#include "apps/stipple/run/run_model.h"
+#include "apps/stipple/terminal/format.h"
+#include "apps/stipple/terminal/interrupt.h"
+#include "apps/stipple/terminal/message.h"
+#include "apps/stipple/terminal/standard_files.h"
+#include "apps/stipple/view/model_site.h"
+#include "apps/stipple/view/save_edits.h"
+#include "apps/stipple/view/start_view.h"
+#include "stipple/core/error.h"
+
+namespace stipple {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A file up to this size goes to a browser on this machine, or elsewhere, as it is.
+constexpr std::uint64_t kMostLocalBytes = std::uint64_t{300} << 20;
+constexpr std::uint64_t kMostSentBytes = std::uint64_t{30} << 20;
+constexpr auto kStopInterval = std::chrono::milliseconds(50);
+
+std::vector<SceneView> views_of(const fs::path& folder, SceneOptions options) {
+  options.random_point_count = 0;  // only the views are needed
+  return load_scene(folder, options).views;
+}
+
+// The views of the given scene, or of the run's if it is still there.
+std::vector<SceneView> views_of(const ServedModels& served) {
+  const std::string& model = served.models.front();
+  const bool has_record = fs::exists(fs::path(model) / "options.json");
+  if (!has_record) return served.scene.empty() ? std::vector<SceneView>() : views_of(served.scene, {});
+  const RunRecord record = load_run_record(model);
+  if (!served.scene.empty()) return views_of(served.scene, record.scene_options);
+  try {
+    return views_of(record.scene, record.scene_options);
+  } catch (const Error& error) {
+    print_warning(fmt::format("there are no photos to compare with: {}; name the scene's folder with --scene",
+                              error.what()));
+    return {};
+  }
+}
+
+Hello hello_of(const std::vector<ViewedModel>& models, const ScenePhotos& photos) {
+  Hello hello;
+  hello.mode = models.size() > 1 ? "compare" : "model";
+  for (const ViewedModel& model : models) {
+    hello.title += (hello.title.empty() ? "" : " and ") + model.name;
+    hello.models.push_back(model.info(hello.models.size()));
+  }
+  const StartView start = start_view(models.front().bounds, photos.views());
+  hello.bounds = start.bounds;
+  hello.start_camera = start.camera;
+  hello.views = photos.infos();
+  hello.render = models.front().render;
+  if (models.size() == 1) hello.folder = folder_for_edits(models.front().given).string();
+  return hello;
+}
+
+void print_model(const ViewedModel& model) {
+  print("{}: {} Gaussians of degree {}\n", model.name, model.count, model.sh_degree);
+  if (model.served && model.served->is_converted())
+    print("Visitors get it as .{} ({}); --remote shows the model exactly as it is.\n", model.served->format(),
+          format_bytes(static_cast<std::size_t>(model.served->size_bytes())));
+}
+
+RemoteModels on_device(std::unique_ptr<Backend> backend, const std::vector<RenderOptions>& options,
+                       float middle_depth, std::vector<Gaussians> gaussians) {
+  RemoteModels remote{std::move(backend), {}};
+  for (std::size_t i = 0; i < gaussians.size(); ++i) {
+    remote.models.push_back(
+        std::make_unique<ModelOnDevice>(*remote.backend, gaussians[i], options[i], middle_depth));
+    gaussians[i] = {};  // the device has them now
+  }
+  return remote;
+}
+
+}  // namespace
+
+void serve_models(const ServedModels& served, const ServerOptions& server_options) {
+  std::unique_ptr<Backend> backend = served.is_remote ? served.backend.make() : nullptr;
+  const bool is_local = server_options.address == ServerOptions().address;
+  std::vector<ViewedModel> models;
+  std::vector<Gaussians> gaussians;
+  std::vector<RenderOptions> render_options;
+  for (const std::string& model : served.models) {
+    gaussians.emplace_back();
+    models.push_back(load_viewed_model(
+        model, {.most_bytes = is_local ? kMostLocalBytes : kMostSentBytes, .may_convert = !served.is_remote},
+        gaussians.back()));
+    render_options.push_back(models.back().render);
+    print_model(models.back());
+  }
+  ScenePhotos photos(views_of(served), render_options.front().background);
+  Hello hello = hello_of(models, photos);
+  const float middle_depth = hello.bounds.radius;
+
+  std::function<RemoteModels()> prepare;
+  if (served.is_remote) {
+    hello.backend = fmt::format("{}: {}", backend->name(), backend->description());
+    auto remote = std::make_shared<RemoteModels>(
+        on_device(std::move(backend), render_options, middle_depth, std::move(gaussians)));
+    prepare = [remote] { return std::move(*remote); };
+  } else {
+    gaussians.clear();  // loaded again if somebody wants a score
+    prepare = [served, render_options, middle_depth] {
+      std::vector<Gaussians> again;
+      for (const std::string& model : served.models) again.push_back(load_model(model_file(model)));
+      return on_device(served.backend.make(), render_options, middle_depth, std::move(again));
+    };
+  }
+
+  ModelSite site(std::move(hello), std::move(models), photos, std::move(prepare));
+  catch_interrupts();
+  const Server server(server_options, site);
+  print("{}\nOpen this address in a browser. Ctrl-C stops the viewer.\n", server.url());
+  while (!interrupted()) std::this_thread::sleep_for(kStopInterval);
+}
+
+}  // namespace stipple
