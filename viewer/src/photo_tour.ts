@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scene's photos: looking through their cameras one after the other, and comparing the picture with the photo.
-import { addressOf, type Connection } from "./connection";
 import { add, dot, forward, length, poseOf, scale, sub } from "./camera_math";
+import { choice } from "./choice";
+import { addressOf, type Connection } from "./connection";
 import { button, el } from "./dom";
 import { drawErrorMap } from "./error_map";
 import { known } from "./format";
 import type { Keys } from "./keys";
 import type { Score, ViewInfo } from "./protocol";
-import { choice } from "./choice";
 import type { Stage } from "./stage";
 import { Wipe } from "./wipe";
 
@@ -46,14 +46,18 @@ export class PhotoTour {
     this.errors = modelNames.map(() => el("canvas"));
     this.photoLayer = el("div", { class: "layer columns", hidden: true }, ...this.photos);
     this.errorLayer = el("div", { class: "layer columns", hidden: true }, ...this.errors);
-    for (const photo of this.photos) photo.onload = () => this.update();
+    for (const photo of this.photos) {
+      photo.onload = () => this.update();
+      photo.onerror = () => (this.score.textContent = "The photo cannot be loaded.");
+    }
     // Two models have a line of their own.
     const modes = kModes.filter((mode) => mode !== "Wipe" || modelNames.length === 1);
     this.wipe = new Wipe("Photo from here on", () => this.applyWipe());
     this.modes = choice<CompareMode>("Compare with the photo", modes, this.mode, (mode) => this.setMode(mode));
     this.bar.append(
       button("Previous photo", "left", () => this.step(-1)), button("Next photo", "right", () => this.step(1)),
-      this.name, this.kind, this.score, this.modes.element, this.legend, button("Leave the photo", "close", () => this.leave()));
+      this.name, this.kind, this.score, this.modes.element, this.legend,
+      button("Leave the photo", "close", () => this.leave()));
     stage.frame.append(this.photoLayer, this.errorLayer, this.wipe.element);
     stage.element.append(this.bar);
     stage.viewpoint.onChange((viewpoint) => {
@@ -130,6 +134,11 @@ export class PhotoTour {
     for (const listener of this.listeners) listener(index);
   }
 
+  // Until then, the one before is in its place.
+  private get isLoaded(): boolean {
+    return this.photos[0].complete && this.photos[0].naturalWidth > 0;
+  }
+
   private setMode(mode: CompareMode): void {
     this.mode = mode;
     this.update();
@@ -137,7 +146,7 @@ export class PhotoTour {
 
   private update(): void {
     const mode = this.index < 0 ? "Model" : this.mode;
-    this.photoLayer.hidden = !["Photo", "Wipe", "Blink"].includes(mode);
+    this.photoLayer.hidden = !["Photo", "Wipe", "Blink"].includes(mode) || !this.isLoaded;
     this.legend.hidden = mode !== "Error";
     this.photos.forEach((photo, i) => (photo.hidden = i >= this.stage.columns));
     this.wipe.element.hidden = mode !== "Wipe";
@@ -163,7 +172,7 @@ export class PhotoTour {
 
   private async updateErrors(): Promise<void> {
     const index = this.index;
-    if (!this.stage.isSettled || this.photos[0].naturalWidth === 0) return;
+    if (!this.stage.isSettled || !this.isLoaded) return;
     const pictures = await this.pictures();
     if (index === this.index && this.mode === "Error") {
       this.errors.forEach((canvas, i) => {
