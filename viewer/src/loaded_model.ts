@@ -3,7 +3,7 @@
 import { SplatFileType, SplatMesh } from "@sparkjsdev/spark";
 import type { Quaternion } from "./camera_math";
 import type { Vec3 } from "./protocol";
-import { surfaceDistance, type Ellipsoid, type Ray } from "./surface";
+import { crossing, type Crossing, type Ellipsoid, type Ray } from "./surface";
 
 const kFileTypes: Record<string, SplatFileType> = {
   ply: SplatFileType.PLY,
@@ -15,6 +15,7 @@ const kFileTypes: Record<string, SplatFileType> = {
 };
 
 const kReach = 3.33; // standard deviations, after which the most opaque Gaussian ends
+const kFaintest = 1 / 255;
 const kNearest = 0.2; // the near plane of the renderer, scene units
 
 export class LoadedModel {
@@ -56,12 +57,16 @@ export class LoadedModel {
     }
   }
 
-  // Where the ray meets what is shown; null if it meets nothing.
-  surfaceAlong(ray: Ray, isShown: (i: number) => boolean): Vec3 | null {
+  // Where the ray crosses Gaussians that are shown.
+  crossings(ray: Ray, isShown: (i: number) => boolean): Crossing[] {
     const flipped = (v: Vec3): Vec3 => [v[0], this.flip * v[1], this.flip * v[2]];
     const own: Ray = { origin: flipped(ray.origin), direction: flipped(ray.direction) };
-    const distance = surfaceDistance(own, this.near(own, isShown), kNearest);
-    return distance === null ? null : (ray.origin.map((x, i) => x + distance * ray.direction[i]) as Vec3);
+    const found: Crossing[] = [];
+    for (const gaussian of this.near(own, isShown)) {
+      const c = crossing(own, gaussian);
+      if (c.distance > kNearest && c.alpha >= kFaintest) found.push(c);
+    }
+    return found;
   }
 
   // The Gaussians that the ray may meet, in the model's own frame.

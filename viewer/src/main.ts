@@ -15,7 +15,7 @@ import { fillPhotoList } from "./photo_list";
 import { ModelLoading } from "./model_loading";
 import { PhotoTour } from "./photo_tour";
 import type { Picture } from "./picture";
-import type { Hello } from "./protocol";
+import type { Hello, ModelInfo } from "./protocol";
 import { Shell } from "./shell";
 import { Stage } from "./stage";
 import { StreamedPicture } from "./streamed_picture";
@@ -67,8 +67,8 @@ function start(hello: Hello): void {
     { shown: "color", background: hello.render.background, scaleModifier: 1, shDegree: maxDegree },
     streamed ? kLongestStreamedPx : kLongestLocalPx);
   streamed?.onDrawn(() => stage.setSettled(streamed.isSharp && !viewpoint.isMoving));
-  local?.picture.onSettled((isSettled) => stage.setSettled(isSettled && local.model !== null && !viewpoint.isMoving));
-  if (local) new ModelLoading(stage.element, hello.models[0], 0, (model) => local.show(model));
+  local?.picture.onSettled((isSettled) => stage.setSettled(isSettled && local.isComplete && !viewpoint.isMoving));
+  if (local) load(local, stage, hello.models[0]);
   connection.onState((state) => state === "open" && stage.update());
   shell.main.append(stage.element);
   const controls = new Controls(stage.frame, viewpoint, hello.bounds, keys);
@@ -94,8 +94,9 @@ function start(hello: Hello): void {
   if (hello.mode === "model") {
     const tools = [
       ...(local
-        ? [new MeasureTool(stage, local), new CropTool(stage, local, hello.bounds), new BrushTool(stage, local, hello)]
+        ? [new MeasureTool(stage, local), new CropTool(stage, local, hello.bounds)]
         : []),
+      ...(local && hello.models[0].lod === null ? [new BrushTool(stage, local, hello)] : []),
       new PathTool(stage, hello.title),
     ];
     const tab = shell.addTab("Tools", (isShown) => panel.setShown(isShown));
@@ -128,6 +129,17 @@ async function captured(stage: Stage, canvases: HTMLCanvasElement[]): Promise<HT
   context.drawImage(bitmap, 0, 0);
   for (let i = 1; i < stage.columns; ++i) context.drawImage(canvases[i], i * bitmap.width, 0);
   return canvas;
+}
+
+// Loads the model as a whole, or those pieces of it that the camera needs.
+function load(local: LocalView, stage: Stage, model: ModelInfo): void {
+  if (model.lod === null) {
+    new ModelLoading(stage.element, model, 0, (loaded) => local.show(loaded));
+    return;
+  }
+  const fail = (problem: string) =>
+    shell.notify({ kind: "error", text: `A part of ${model.name} was not loaded: ${problem}.` });
+  local.stream(model.lod, stage, fail).catch((error: Error) => fail(error.message));
 }
 
 // The picture by the visitor's own GPU; null, with a message, if there is none.

@@ -24,11 +24,15 @@ test("a Gaussian is turned by its rotation", () => {
 });
 
 test("the surface is where half of the light is stopped", () => {
-  assert.equal(surfaceDistance(kRay, [ball(9, 0.9), ball(2, 0.1), ball(4, 0.6)], 0.2), 4);
+  const crossings = [ball(9, 0.9), ball(2, 0.1), ball(4, 0.6)].map((g) => crossing(kRay, g));
+  assert.equal(surfaceDistance(crossings), 4);
 });
 
-test("what is behind the viewer or faint is no surface", () => {
-  assert.equal(surfaceDistance(kRay, [ball(-3, 0.9)], 0.2), null);
-  assert.equal(surfaceDistance(kRay, [ball(3, 0.1)], 0.2), null);
-  assert.equal(surfaceDistance(kRay, [], 0.2), null);
+test("what is faint is no surface", () => {
+  assert.equal(surfaceDistance([crossing(kRay, ball(3, 0.1))]), null);
+  assert.equal(surfaceDistance([]), null);
+});
+
+test("no Gaussian hides everything", () => {
+  assert.equal(crossing(kRay, ball(3, 1)).alpha, 0.99);
 });

@@ -80,7 +80,7 @@ export class BrushTool implements Tool {
   }
 
   private press(event: PointerEvent): void {
-    if (!this.isActive || event.button !== 0 || !event.isPrimary || event.shiftKey || !this.local.model) return;
+    if (!this.isActive || event.button !== 0 || !event.isPrimary || event.shiftKey || !this.local.editable) return;
     event.preventDefault();
     this.stage.frame.focus(); // for the keys
     this.stage.frame.setPointerCapture(event.pointerId);
@@ -110,9 +110,9 @@ export class BrushTool implements Tool {
   private paint(to: [number, number], isOpposite: boolean): void {
     const stroke = { from: this.last!, to, radius: this.radius, deepest: this.deepest };
     this.last = to;
-    const { model, edits, crop } = this.local;
+    const { editable: model, edits, crop } = this.local;
     let touched = under(stroke, this.stage.camera(), model!);
-    if (crop) touched = touched.filter((i) => this.local.isShown(i));
+    if (crop) touched = touched.filter((i) => this.local.isShown(model!, i));
     const before = edits!.selectedCount;
     edits!.select(touched, (this.mode === "Add") !== isOpposite, !this.isFirst);
     if (edits!.selectedCount === before) return;
@@ -142,7 +142,7 @@ export class BrushTool implements Tool {
   }
 
   private show(): void {
-    const { edits, model } = this.local;
+    const { edits, editable: model } = this.local;
     const selected = edits?.selectedCount ?? 0, removed = edits?.removedCount ?? 0;
     this.count.textContent = `${selected.toLocaleString("en")} selected`;
     this.removed.textContent =
