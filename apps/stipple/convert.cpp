@@ -43,6 +43,7 @@ struct ConvertArguments {
 // Called before the work, so that a mistake is reported at once.
 void check_files(const ConvertArguments& a) {
   check_model_output(a.output);
+  check_flags_of_output(a.formats, a.output);
   for (const std::string& input : a.inputs) {
     const fs::path file = model_file(input);
     InputFile{file, 1};  // throws if it cannot be read
@@ -128,6 +129,9 @@ void run_convert(const ConvertArguments& a) {
   Gaussians gaussians;
   {
     RunModel model = load_inputs(a, conversion.inputs);
+    std::vector<std::string> formats;
+    for (const FileFacts& input : conversion.inputs) formats.push_back(input.facts.format);
+    check_flags_of_inputs(a.formats, formats);
     warn(a, conversion.inputs);
     gaussians = std::move(model.gaussians);
     const Scene* views = other_scene ? &*other_scene : scene ? &*scene : nullptr;

@@ -173,6 +173,18 @@ for wrong in "--crop 1,2,3" "--crop 1,0,0,0,1,1" "--frame xyz" "--frame rlf" "--
 done
 run convert four.ply x.ply --transform "1 0 0 0 0 2 0 0 0 0 1 0"
 check "a matrix that stretches: the error says what is possible" fails_with "can only be rotated, reflected, scaled uniformly and moved"
+run convert four.ply x.ply --transform "1e60 0 0 0  0 1e60 0 0  0 0 1e60 0"
+check "a matrix that makes numbers too large: the error says so" fails_with "too far away for a float"
+run convert four.ply x.ply --transform "1 0 0 1e39  0 1 0 0  0 0 1 0"
+check "a translation that is too large: the error says so" fails_with "too far away for a float"
+run convert four.ply x.ply --spz-version 4
+check "a flag of another format: the error names both" one_line_with "--spz-version is for an .spz, but x.ply is written as 3DGS .ply"
+check "a flag of another format: usage error" status_is 2
+run convert four.ply x.spz --from-spz-frame rdf
+check "a flag of inputs of another format: the error names both" one_line_with "--from-spz-frame is for .spz inputs, but there is only 3DGS .ply"
+check "these errors leave no file" [ ! -e x.ply -a ! -e x.spz ]
+run info $(printf 'x%.0s' $(seq 300)).ply
+check "a name that is too long: the error is one sentence" fails_with "File name too long"
 run convert four.ply x.ply --transform "1 0 0"
 check "a matrix with too few numbers: the error counts them" fails_with "this one has 3"
 run convert four.ply x.ply --transform matrx.json

@@ -36,6 +36,18 @@ inline Gaussians trained_looking_model(std::size_t count, int sh_degree, unsigne
   return g;
 }
 
+inline bool all_finite(const Gaussians& g) {
+  bool finite = true;
+  for_each_parameter(
+      [&](int, const auto& array) {
+        const auto* const values = reinterpret_cast<const float*>(array.data());
+        finite = finite && std::all_of(values, values + array.size() * sizeof(array[0]) / sizeof(float),
+                                       [](float value) { return std::isfinite(value); });
+      },
+      g);
+  return finite;
+}
+
 // Ordinary Gaussians, of which some have a number that is NaN, infinite or as large or small as a float can
 // be: every such number in every place.
 inline Gaussians hostile_model(std::size_t count, int sh_degree) {

@@ -69,6 +69,24 @@ std::vector<std::uint32_t> most_visible(std::size_t most, const Scene* scene, co
   return most_important(gaussians, most, *scene, views);
 }
 
+// Throws Error if a number of the transformed model is beyond the range of float, and was not before.
+void check_range(const SimilarityTransform& new_from_old, const Gaussians& g) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  const auto largest = [](const Vec3<double>& v) {
+    return std::max({std::abs(v.x), std::abs(v.y), std::abs(v.z)});
+  };
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    const Vec3f mean = g.mean[i], log_scale = g.log_scale[i];
+    const double before = std::exp(std::max({log_scale.x, log_scale.y, log_scale.z}));
+    const Vec3<double> place(mean.x, mean.y, mean.z);
+    const bool is_far = largest(place) <= kMost && !(largest(new_from_old * place) <= kMost);
+    const bool is_large = before <= kMost && !(before * new_from_old.scale <= kMost);
+    if (is_far || is_large)
+      throw Error(fmt::format("the transform makes Gaussian {} {} for a float; give smaller numbers", i,
+                              is_far ? "too far away" : "too large"));
+  }
+}
+
 }  // namespace
 
 void add_edit_flags(CLI::App& command, EditFlags& f) {
@@ -129,6 +147,7 @@ std::vector<RemovedGaussians> edit(const EditFlags& f, const SimilarityTransform
     keep(most_visible(static_cast<std::size_t>(f.max_gaussians), scene, g), "among the least visible", g,
          removed);
   if (f.sh_degree < g.sh_degree) set_sh_degree(g, f.sh_degree);
+  check_range(new_from_old, g);
   transform(new_from_old, g);
   if (f.morton) keep_rows(curve_order(g.mean), g);
   return removed;

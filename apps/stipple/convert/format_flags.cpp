@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/stipple/convert/format_flags.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+
 #include "apps/stipple/options/option_flags.h"
 #include "apps/stipple/options/whole_number.h"
+#include "stipple/core/error.h"
 #include "stipple/options/model_options.h"
 
 namespace stipple {
@@ -11,6 +18,7 @@ namespace {
 
 constexpr const char* kAntialiased = "antialiased";
 constexpr const char* kFrameOfInputs = "from_spz_frame";
+constexpr std::string_view kSpz = "SPZ";
 constexpr const char* kGroup = "Formats (antialiased by default if the first input says so)";
 
 }  // namespace
@@ -27,6 +35,21 @@ void add_format_flags(CLI::App& command, FormatFlags& f) {
   add_option_flag(command, kFrameOfInputs, kGroup, LoadModelOptions().spz_frame,
                   "frame of .spz inputs that do not say it: rdf if the model is upside down otherwise",
                   f.given);
+}
+
+void check_flags_of_output(const FormatFlags& f, const std::string& output) {
+  const std::string_view format = check_model_name(output);
+  if (format.starts_with(kSpz)) return;
+  for (const char* name : {"spz_version", "spz_frame"})
+    if (f.given.contains(name))
+      throw OptionError(name, fmt::format("is for an .spz, but {} is written as {}", output, format));
+}
+
+void check_flags_of_inputs(const FormatFlags& f, const std::vector<std::string>& formats) {
+  const auto is_spz = [](const std::string& format) { return format.starts_with(kSpz); };
+  if (f.gives_frame_of_inputs() && std::none_of(formats.begin(), formats.end(), is_spz))
+    throw OptionError(kFrameOfInputs,
+                      fmt::format("is for .spz inputs, but there is only {}", fmt::join(formats, " and ")));
 }
 
 LoadModelOptions load_options(const FormatFlags& f) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -141,7 +142,7 @@ float cost_of(const Brief& a, const Brief& b) {
   const double distance2 = dot(offset, offset) / std::max(variance, 1e-30);
   const double cost =
       (a.weight + b.weight) * share.first * share.second * (distance2 + kColorWeight * dot(change, change));
-  return static_cast<float>(std::min(cost, 1e30));  // of hidden ones of any size, 0
+  return static_cast<float>(cost < 1e30 ? cost : 1e30);  // also where a scale is too large for its square
 }
 
 std::vector<Pair> possible_pairs(const Gaussians& g) {
@@ -180,14 +181,36 @@ std::vector<Pair> disjoint(const std::vector<Pair>& pairs, std::size_t most, std
   return chosen;
 }
 
+std::vector<std::uint32_t> rows_with_a_place(const Gaussians& g) {
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < g.size(); ++i)
+    if (const Vec3f p = g.mean[i]; std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z))
+      rows.push_back(static_cast<std::uint32_t>(i));
+  return rows;
+}
+
+std::vector<std::uint32_t> first_rows(std::size_t count) {
+  std::vector<std::uint32_t> rows(count);
+  std::iota(rows.begin(), rows.end(), std::uint32_t{0});
+  return rows;
+}
+
 }  // namespace
 
 Gaussians merge_neighbours(Gaussians g, std::size_t count) {
   count = std::max<std::size_t>(count, 1);
+  if (g.size() <= count) return g;
+  // A Gaussian without a place is not drawn, and has no neighbours.
+  const std::vector<std::uint32_t> rows = rows_with_a_place(g);
+  keep_rows(rows.empty() ? first_rows(1) : rows, g);
   while (g.size() > count) {
     keep_rows(curve_order(g.mean), g);  // neighbours in memory are found faster
     std::vector<char> is_taken(g.size(), 0);
     const std::vector<Pair> pairs = disjoint(possible_pairs(g), g.size() - count, is_taken);
+    if (pairs.empty()) {  // all are farther from each other than a float can say
+      keep_rows(first_rows(count), g);
+      break;
+    }
     parallel_for(
         pairs.size(), [&](std::size_t i) { merge(pairs[i].first, pairs[i].second, g); }, kGrain);
     std::vector<char> is_gone(g.size(), 0);

@@ -114,6 +114,17 @@ TEST(MergeNeighbours, HiddenFlatAndOpaqueOnesStayFinite) {
     }
 }
 
+TEST(MergeNeighbours, EndsWhateverTheNumbersAre) {
+  Gaussians nowhere = trained_looking_model(40, 0), far = nowhere;
+  for (Vec3f& p : nowhere.mean) p.y = NAN;
+  EXPECT_EQ(merge_neighbours(nowhere, 20).size(), 1u);
+  nowhere.mean[3] = nowhere.mean[7] = {1, 2, 3};
+  EXPECT_EQ(merge_neighbours(nowhere, 20).mean, (std::vector<Vec3f>{{1, 2, 3}, {1, 2, 3}}));
+  for (std::size_t i = 0; i < far.size(); ++i) far.mean[i] = far.mean[i] * 1e37f;  // their distances overflow
+  EXPECT_EQ(merge_neighbours(far, 20).size(), 20u);
+  EXPECT_EQ(merge_neighbours(hostile_model(500, 1), 100).size(), 100u);
+}
+
 // A ball whose surface has a pattern, of overlapping discs.
 Gaussians patterned_ball(std::size_t count) {
   Gaussians g = make_gaussians(count, 0);

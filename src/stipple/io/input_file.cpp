@@ -107,6 +107,18 @@ std::string read_text(const std::filesystem::path& path) {
   return std::string(as_text(file.take_rest()));
 }
 
+std::uint64_t bytes_of_file(const std::filesystem::path& path) {
+  return InputFile(path, 1).remaining_bytes();
+}
+
+std::filesystem::file_type type_of(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_type type = std::filesystem::status(path, error).type();
+  if (type == std::filesystem::file_type::none)
+    throw Error(fmt::format("cannot open {}: {}", path.string(), error.message()));
+  return type;
+}
+
 std::string printable(std::string_view text) {
   constexpr std::size_t kMaxLength = 40;
   std::string result(text.substr(0, kMaxLength));

@@ -79,6 +79,10 @@ inline std::string_view as_text(std::span<const std::byte> bytes) {
 
 std::string read_text(const std::filesystem::path& path);  // a whole file
 
+// The size of a file, and what is at a path: like the functions of std::filesystem, but throwing Error.
+std::uint64_t bytes_of_file(const std::filesystem::path& path);
+std::filesystem::file_type type_of(const std::filesystem::path& path);  // not_found if there is nothing
+
 // Makes part of a file fit for an error message: short, on one line, and printable ASCII.
 std::string printable(std::string_view text);
 

@@ -28,7 +28,11 @@ namespace stipple {
 
 namespace {
 
-constexpr std::size_t kHeadBytes = 4096;
+constexpr std::size_t kHeadBytes = std::size_t{1} << 16;  // a .ply may start with long comments
+
+bool is_folder(const std::filesystem::path& path) {
+  return type_of(path) == std::filesystem::file_type::directory;
+}
 
 bool is_ply(std::span<const std::byte> head) { return as_text(head).starts_with("ply"); }
 
@@ -114,12 +118,12 @@ const ModelFormat& format_to_write(const std::filesystem::path& path) {
 
 std::optional<std::filesystem::path> model_in_folder(const std::filesystem::path& folder) {
   for (const char* name : {"lod-meta.json", "meta.json"})
-    if (std::filesystem::is_regular_file(folder / name)) return folder / name;
+    if (type_of(folder / name) == std::filesystem::file_type::regular) return folder / name;
   return {};
 }
 
 Gaussians load_model(const std::filesystem::path& given, ModelFacts* facts, const LoadModelOptions& options) {
-  const std::filesystem::path path = std::filesystem::is_directory(given) ? file_of_folder(given) : given;
+  const std::filesystem::path path = is_folder(given) ? file_of_folder(given) : given;
   const ModelFormat* format = format_of_name(path);
   // A format without a mark of its own (.splat, .ksplat) may start with any bytes, also those of others.
   if (format == nullptr || format->is_format != nullptr)
@@ -150,10 +154,10 @@ std::string model_endings(bool only_written) {
   return list;
 }
 
-void check_model_name(const std::filesystem::path& path) { format_to_write(path); }
+std::string_view check_model_name(const std::filesystem::path& path) { return format_to_write(path).name; }
 
 std::filesystem::path main_file(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path))
+  if (is_folder(path))
     if (auto file = model_in_folder(path)) return *std::move(file);
   const ModelFormat* format = format_of_name(path);
   return format != nullptr && format->save == save_lod ? lod_meta_path(path) : path;
@@ -164,7 +168,7 @@ void check_model_output(const std::filesystem::path& path) {
   std::filesystem::path target = main_file(path);
   // The folders of these formats are created.
   if (target.extension() == ".json")
-    while (target.has_parent_path() && !std::filesystem::exists(target.parent_path()))
+    while (target.has_parent_path() && type_of(target.parent_path()) == std::filesystem::file_type::not_found)
       target = target.parent_path();
   OutputFile::check(target);
 }
@@ -174,7 +178,7 @@ std::uintmax_t model_bytes(const std::filesystem::path& path) {
   const ModelFormat* format = format_of_content(file);
   if (format != nullptr && format->load == load_lod) return lod_bytes(file);
   if (format != nullptr && format->load == load_sog) return sog_bytes(file);
-  return std::filesystem::file_size(file);
+  return bytes_of_file(file);
 }
 
 }  // namespace stipple

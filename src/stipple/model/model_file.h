@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "stipple/core/gaussians.h"
 
@@ -61,8 +62,9 @@ std::optional<std::filesystem::path> model_in_folder(const std::filesystem::path
 // The size of a model: of its file, or if it is a folder or the file that stands for one, of all its files.
 std::uintmax_t model_bytes(const std::filesystem::path& path);
 
-// Throws what save_model() would throw because of the name alone. Call it before a long computation.
-void check_model_name(const std::filesystem::path& path);
+// Throws what save_model() would throw because of the name alone. Call it before a long computation. Returns
+// the format, as in ModelFacts but without a version: "SPZ".
+std::string_view check_model_name(const std::filesystem::path& path);
 
 // The same, and also if the file or folder cannot be written at present. Changes nothing.
 void check_model_output(const std::filesystem::path& path);

@@ -14,7 +14,7 @@ namespace stipple {
 struct ModelFormat {
   std::string_view name;                      // for messages
   std::span<const std::string_view> endings;  // of file names, in lower case; the first is the usual one
-  // Whether a file that starts with these bytes (the first 4 KiB, or all of a shorter file) has this format.
+  // Whether a file that starts with these bytes (the first 64 KiB, or all of a shorter file) has this format.
   // Null for a format that cannot be told from its content.
   bool (*is_format)(std::span<const std::byte> head);
   Gaussians (*load)(const std::filesystem::path& path, ModelFacts& facts);

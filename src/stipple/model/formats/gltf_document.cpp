@@ -27,6 +27,13 @@ constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{1} << 30;  // with buffers
 constexpr std::uint64_t kMaxWhole = std::uint64_t{1} << 48;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
+// Whether a URI starts with a scheme, such as "https:". A single letter is a drive of Windows.
+bool has_scheme(std::string_view uri) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.";
+  const std::size_t end = uri.find_first_not_of(kLetters);
+  return end != uri.npos && end > 1 && uri[end] == ':';
+}
+
 std::uint32_t number_at(std::span<const std::byte> bytes, std::size_t offset) {
   return load_number<std::uint32_t>(bytes.data() + offset, kSwap);
 }
@@ -151,6 +158,9 @@ GltfDocument::Buffer GltfDocument::find_buffer(const json& description, std::siz
     buffer.size = bytes->size();
     buffer.bytes = std::move(*bytes);
   } else {
+    if (has_scheme(text))
+      fail(fmt::format("buffer {} is not a local file, but at {}; download it, and name the file instead",
+                       index, printable(text)));
     const auto relative = contained_path(decode_percent(text));
     if (!relative || text.find(':') != text.npos)
       fail(fmt::format("the uri of buffer {} leads outside the folder: {}", index, printable(text)));

@@ -18,6 +18,7 @@
 #include "stipple/model/model_file.h"
 #include "tests/helpers/ply_builder.h"
 #include "tests/helpers/random_model.h"
+#include "tests/helpers/sample_models.h"
 #include "tests/helpers/source_folder.h"
 #include "tests/helpers/test_folder.h"
 
@@ -55,18 +56,7 @@ Parts parts_of(const std::string& glb) {
   return {json::parse(glb.substr(20, json_bytes)), glb.substr(28 + json_bytes)};
 }
 
-std::string base64(const std::string& bytes) {
-  const char* const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t bits = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      bits = bits << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k)
-      text += i + k > bytes.size() ? '=' : digits[bits >> (18 - 6 * k) & 63];
-  }
-  return text;
-}
+std::string base64(const std::string& bytes) { return encode_base64(std::as_bytes(std::span(bytes))); }
 
 class Gltf : public ::testing::Test {
  protected:
@@ -160,13 +150,7 @@ TEST_F(Gltf, WritesAnyValueAsAFiniteOne) {
   Gaussians strange = with_strange_values(random_model(500, 2));
   const Parts parts = saved(strange);
   const Gaussians once = load_model(folder / "whole.glb");
-  for_each_parameter(
-      [](int, const auto& array) {
-        const auto* const values = reinterpret_cast<const float*>(array.data());
-        EXPECT_TRUE(std::all_of(values, values + array.size() * sizeof(array[0]) / sizeof(float),
-                                [](float value) { return std::isfinite(value); }));
-      },
-      once);
+  EXPECT_TRUE(all_finite(once));
   for (std::size_t i = 0; i < strange.size(); ++i)
     if (!std::isfinite(strange.mean[i].x)) {
       EXPECT_LT(M::sigmoid(once.logit_opacity[i]), 1e-30f);
@@ -397,9 +381,12 @@ TEST_F(Gltf, BuffersStayInTheFolder) {
   const auto uri = [&](const json& value) {
     return complaint([&](json& d) { d["buffers"][0]["uri"] = value; });
   };
-  for (const char* name : {"/etc/passwd", "../a.bin", "a/../../a.bin", "file:///etc/passwd", "%2e%2e/a.bin",
-                           "..\\a.bin", "http://example.com/a.bin"})
+  for (const char* name :
+       {"/etc/passwd", "../a.bin", "a/../../a.bin", "%2e%2e/a.bin", "..\\a.bin", "C:/a.bin"})
     EXPECT_EQ(uri(name), std::string("the uri of buffer 0 leads outside the folder: ") + name);
+  for (const char* address : {"https://example.com/a.bin", "file:///etc/passwd"})
+    EXPECT_EQ(uri(address), std::string("buffer 0 is not a local file, but at ") + address +
+                                "; download it, and name the file instead");
   EXPECT_EQ(uri(3), "the uri of buffer 0 is not a text");
   EXPECT_EQ(uri("data:application/octet-stream;base64,AA!A"), "the data of buffer 0 are not base64");
   EXPECT_EQ(uri("data:application/octet-stream,AAAA"), "the data of buffer 0 are not base64");
@@ -421,6 +408,14 @@ TEST_F(Gltf, AModelWithoutGaussiansIsRefused) {
             (folder / "a.glb").string() + ": glTF cannot hold a model without Gaussians");
   EXPECT_NE(error_of([&] { save_model(random_model(1, 0), folder / "a.gltf"); }), "");
   EXPECT_EQ(folder.file_count(), 0u);
+}
+
+TEST(Base64, EncodesAsTheStandardSays) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(base64("\xfb\xff\xfe"), "+//+");
 }
 
 TEST(Base64, DecodesAnyNumberOfBytes) {

@@ -234,8 +234,11 @@ void leave_frame(std::uint32_t frame, const std::string& name, Gaussians& gaussi
     transform(change_of_frame(letters, "rdf"), gaussians);
 }
 
+constexpr std::size_t kGzipMark = 3;  // bytes: two for gzip, and one for its only method, deflate
+
 bool starts_with_gzip(std::span<const std::byte> bytes) {
-  return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
+  return bytes.size() >= kGzipMark && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b} &&
+         bytes[2] == std::byte{8};
 }
 
 }  // namespace
@@ -246,7 +249,7 @@ bool is_spz(std::span<const std::byte> head) {
 
 Gaussians load_spz(const std::filesystem::path& path, ModelFacts& facts) {
   InputFile file(path);
-  SpzContent content = starts_with_gzip(file.peek(2)) ? read_gzip(file) : read_zstd(file);
+  SpzContent content = starts_with_gzip(file.peek(kGzipMark)) ? read_gzip(file) : read_zstd(file);
   facts.format = fmt::format("SPZ version {}", content.header.version);
   facts.antialiased = content.header.antialiased;
   if (content.frame == 0u) content.frame.reset();

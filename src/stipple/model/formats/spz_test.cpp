@@ -17,6 +17,7 @@
 #include "stipple/model/model_file.h"
 #include "tests/helpers/ply_builder.h"
 #include "tests/helpers/random_model.h"
+#include "tests/helpers/sample_models.h"
 #include "tests/helpers/source_folder.h"
 #include "tests/helpers/test_folder.h"
 
@@ -160,13 +161,7 @@ TEST(Spz, WritesAnyValueAndReadsItAsAFiniteOne) {
   for (const int version : kVersions) {
     save_model(with_strange_values(random_model(2000, 3)), folder / "a.spz", spz(version));
     const Gaussians once = load_model(folder / "a.spz");
-    for_each_parameter(
-        [](int, const auto& array) {
-          const auto* const values = reinterpret_cast<const float*>(array.data());
-          EXPECT_TRUE(std::all_of(values, values + array.size() * sizeof(array[0]) / sizeof(float),
-                                  [](float value) { return std::isfinite(value); }));
-        },
-        once);
+    EXPECT_TRUE(all_finite(once));
     save_model(once, folder / "b.spz", spz(version));
     EXPECT_TRUE(read_file(folder / "a.spz") == read_file(folder / "b.spz")) << version;
   }
@@ -348,6 +343,27 @@ TEST(Spz, FarMeansGetFewerBitsAndAFewAreMovedToTheBorder) {
   coarse.mean = 0.501f / 256;
   model.mean[7] = {32767.996f, 2000, -3000};  // +-20,000 takes 15 bits and a sign, which leaves 8
   expect_close(load_model(folder / "a.spz"), model, coarse);
+}
+
+TEST(Spz, OnlyDeflateIsGzip) {
+  const TestFolder folder;
+  const auto error = [&](const char* method) {
+    return error_of(
+        [&] { load_model(folder.write("model", std::string("\x1f\x8b") + method + "0123456789")); });
+  };
+  EXPECT_NE(error("\x08").find("the compressed data are damaged"), std::string::npos) << error("\x08");
+  EXPECT_NE(error("\x07").find("this is not a model in a known format"), std::string::npos) << error("\x07");
+}
+
+TEST(ModelFile, PathsThatCannotBeLookedAtAreErrors) {
+  const TestFolder folder;
+  std::filesystem::create_symlink("loop", folder / "loop");
+  for (const std::filesystem::path& path : {folder / "loop", folder / std::string(300, 'x')}) {
+    EXPECT_TRUE(error_of([&] { load_model(path); }).starts_with("cannot open " + path.string() + ": "));
+    EXPECT_TRUE(error_of([&] { model_in_folder(path); }).starts_with("cannot open " + path.string() + "/"));
+    EXPECT_TRUE(error_of([&] { main_file(path); }).starts_with("cannot open " + path.string() + ": "));
+    EXPECT_TRUE(error_of([&] { model_bytes(path); }).starts_with("cannot open " + path.string() + ": "));
+  }
 }
 
 TEST(Spz, RejectsVersionsThatAreNotWritten) {

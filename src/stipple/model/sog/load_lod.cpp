@@ -169,7 +169,7 @@ std::uintmax_t lod_bytes(const std::filesystem::path& path) {
   const LodMeta meta = parse_lod_meta(read_text(path), path.string());
   std::set<std::string> files(meta.files.begin(), meta.files.end());
   if (!meta.environment.empty()) files.insert(meta.environment);
-  std::uintmax_t bytes = std::filesystem::file_size(path);
+  std::uintmax_t bytes = bytes_of_file(path);
   for (const std::string& file : files) bytes += sog_bytes(path.parent_path() / file);
   return bytes;
 }

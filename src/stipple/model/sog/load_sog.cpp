@@ -213,13 +213,13 @@ Gaussians load_sog(const std::filesystem::path& path, ModelFacts& facts) {
 }
 
 std::uintmax_t sog_bytes(const std::filesystem::path& path) {
-  std::uintmax_t bytes = std::filesystem::file_size(path);
+  std::uintmax_t bytes = bytes_of_file(path);
   if (as_text(InputFile(path, 2).peek(2)) == "PK") return bytes;
   const SogMeta meta = parse_sog_meta(read_text(path), path.string());
   std::vector<std::string> files{meta.mean_files[0], meta.mean_files[1], meta.rotation_file, meta.scale_file,
                                  meta.color_file};
   if (meta.harmonics) files.insert(files.end(), {meta.harmonics->palette_file, meta.harmonics->label_file});
-  for (const std::string& file : files) bytes += std::filesystem::file_size(path.parent_path() / file);
+  for (const std::string& file : files) bytes += bytes_of_file(path.parent_path() / file);
   return bytes;
 }
 

@@ -147,6 +147,13 @@ TEST_F(SavedLod, AFileIsLoadedOnceWhateverItsName) {
   EXPECT_NE(error_with(meta_).find("do not fit the pieces"), std::string::npos);
 }
 
+TEST_F(SavedLod, TheSizeOfAnIncompleteModelIsAnError) {
+  std::filesystem::remove_all(path_ / "2_0");
+  EXPECT_EQ(load_model(path_).size(), 600);  // it needs the finest level only
+  EXPECT_EQ(error_of([&] { model_bytes(path_); }),
+            "cannot open " + (path_ / "2_0/meta.json").string() + ": No such file or directory");
+}
+
 TEST_F(SavedLod, AFailureLeavesNoFolderThatLooksComplete) {
   // A file where the folder of a chunk has to be.
   std::filesystem::remove_all(path_ / "1_0");
