@@ -13,6 +13,8 @@
 #include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/table.h"
 #include "apps/stipple/terminal/write_json.h"
+#include "apps/stipple/view/serve_models.h"
+#include "apps/stipple/view/server_flags.h"
 #include "stipple/core/error.h"
 #include "stipple/draw/canvas.h"
 #include "stipple/draw/plot.h"
@@ -28,7 +30,9 @@ namespace {
 struct CompareArguments {
   std::vector<std::string> runs;
   std::string chart_file;
-  bool json = false;
+  bool json = false, view = false;
+  ServedModels served;
+  ServerFlags server;
 };
 
 struct Run {
@@ -156,6 +160,8 @@ Image charts(const std::vector<Run>& runs) {
 }
 
 void run_compare(const CompareArguments& a) {
+  if (a.view && a.runs.size() != 2)
+    throw CLI::ArgumentMismatch(fmt::format("--view shows two runs side by side, not {}", a.runs.size()));
   if (!a.chart_file.empty()) OutputFile::check(a.chart_file);
   std::vector<Run> runs;
   for (const std::string& path : a.runs) runs.push_back(load_run(path));
@@ -165,6 +171,10 @@ void run_compare(const CompareArguments& a) {
   else
     print_runs(runs);
   if (!a.chart_file.empty()) save_png(charts(runs), a.chart_file);
+  if (!a.view) return;
+  ServedModels served = a.served;
+  served.models = a.runs;
+  serve_models(served, server_options(a.server));
 }
 
 }  // namespace
@@ -175,7 +185,22 @@ void add_compare(CLI::App& app) {
   command->add_option("runs", a->runs, "folders of training runs")->required();
   command->add_option("-o,--output", a->chart_file,
                       ".png file for charts of PSNR and number of Gaussians over steps and over time");
-  command->add_flag("--json", a->json, "print the table as JSON");
+  auto* json = command->add_flag("--json", a->json, "print the table as JSON");
+  auto* view =
+      command
+          ->add_flag("--view", a->view,
+                     "afterwards, show the models of two runs side by side in a browser, from the same "
+                     "camera and with their scores of each photo")
+          ->excludes(json);
+  command
+      ->add_option("--scene", a->served.scene,
+                   "folder of the scene whose photos are shown; by default, the scene of the first run")
+      ->needs(view);
+  add_server_flags(*command, a->server);
+  add_backend_options(*command, a->served.backend);
+  for (const char* flag : {"--port", "--address", "--backend", "--device"})
+    command->get_option(flag)->needs(view)->group("With --view");
+  command->get_option("--scene")->group("With --view");
   command->callback([a] { run_compare(*a); });
 }
 

@@ -52,11 +52,11 @@ class Viewer:
         return self._open(urllib.request.Request(self.address(path)))
 
     def post(self, path, message):
-        """The status and JSON of the answer to a JSON message."""
+        """The status of the answer to a JSON message, and its JSON, if it is any."""
         request = urllib.request.Request(self.address(path), json.dumps(message).encode(),
                                          {"Content-Type": "application/json"})
-        status, _, body = self._open(request)
-        return status, json.loads(body)
+        status, kind, body = self._open(request)
+        return status, json.loads(body) if kind.startswith("application/json") else None
 
     def _open(self, request):
         try:

@@ -175,6 +175,33 @@ def check_bare_model():
         assert viewer.stop() == (0, "")
 
 
+def check_compare():
+    run("train", "scene", "-o", "short", "--steps", "1", "--eval", "--backend", "cpu", "--max-gaussians", "2000")
+    with Viewer(stipple, "compare", "run", "short", "--view", "--port", "0", "--backend", "cpu") as viewer:
+        assert "PSNR" in viewer.output, viewer.output  # the table comes first
+        socket = viewer.connect()
+        hello = socket.receive()
+        assert (hello["mode"], hello["streams"], hello["can_save"]) == ("compare", True, False), hello
+        assert [m["name"] for m in hello["models"]] == ["run", "short"], hello["models"]
+        socket.send(camera_message(hello["start_camera"], 5, models=[0, 1]))
+        sharp = {}
+        while len(sharp) < 2:
+            header, jpeg = socket.receive_picture()
+            socket.send({"type": "shown", "serial": header["serial"]})
+            if header["is_sharp"]:
+                sharp[header["model"]] = jpeg
+        assert sharp[0] != sharp[1]
+        for model in (0, 1):
+            assert viewer.get(f"model/{model}")[0] == 200
+        socket.send({"type": "score", "view": 0})
+        scores = [socket.receive_type("score") for _ in (0, 1)]
+        assert [s["model"] for s in scores] == [0, 1] and scores[0]["psnr"] != scores[1]["psnr"], scores
+        assert viewer.post("save", {"name": "a.ply"})[0] == 404
+        assert viewer.stop() == (0, "")
+    wrong = subprocess.run([stipple, "compare", "run", "--view"], capture_output=True, text=True)
+    assert wrong.returncode == 2 and "--view" in wrong.stderr, wrong
+
+
 def check_errors():
     assert "no-such-model.ply" in error_of("view", "no-such-model.ply")
     Path("empty.splat").touch()
@@ -195,5 +222,6 @@ with tempfile.TemporaryDirectory() as folder:
     run("train", "scene", "-o", "run", "--steps", "20", "--eval", "--backend", "cpu", "--max-gaussians", "2000")
     check_run()
     check_bare_model()
+    check_compare()
     check_errors()
 print("view: what is served is right")

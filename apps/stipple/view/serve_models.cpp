@@ -90,16 +90,18 @@ RemoteModels on_device(std::unique_ptr<Backend> backend, const std::vector<Rende
 }  // namespace
 
 void serve_models(const ServedModels& served, const ServerOptions& server_options) {
-  std::unique_ptr<Backend> backend = served.is_remote ? served.backend.make() : nullptr;
+  const bool compares = served.models.size() > 1, streams = served.is_remote || compares;
+  std::unique_ptr<Backend> backend = streams ? served.backend.make() : nullptr;
   const bool is_local = server_options.address == ServerOptions().address;
   std::vector<ViewedModel> models;
   std::vector<Gaussians> gaussians;
   std::vector<RenderOptions> render_options;
   for (const std::string& model : served.models) {
     gaussians.emplace_back();
-    models.push_back(load_viewed_model(
-        model, {.most_bytes = is_local ? kMostLocalBytes : kMostSentBytes, .may_convert = !served.is_remote},
-        gaussians.back()));
+    models.push_back(load_viewed_model(model,
+                                       {.most_bytes = is_local ? kMostLocalBytes : kMostSentBytes,
+                                        .may_convert = !served.is_remote || compares},
+                                       gaussians.back()));
     render_options.push_back(models.back().render);
     print_model(models.back());
   }
@@ -108,7 +110,7 @@ void serve_models(const ServedModels& served, const ServerOptions& server_option
   const float middle_depth = hello.bounds.radius;
 
   std::function<RemoteModels()> prepare;
-  if (served.is_remote) {
+  if (streams) {
     hello.backend = fmt::format("{}: {}", backend->name(), backend->description());
     auto remote = std::make_shared<RemoteModels>(
         on_device(std::move(backend), render_options, middle_depth, std::move(gaussians)));

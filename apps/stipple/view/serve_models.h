@@ -12,7 +12,7 @@ namespace stipple {
 struct ServedModels {
   std::vector<std::string> models;  // one, or two to compare; models or folders of runs
   std::string scene;                // empty: that of the first run
-  bool is_remote = false;           // pictures are rendered here
+  bool is_remote = false;           // pictures are rendered here, as they always are to compare
   BackendChoice backend;
 };
 

@@ -14,9 +14,10 @@ namespace stipple {
 namespace {
 
 constexpr int kWidthPx = 1280, kHeightPx = 720;
-constexpr float kFocalPx = 900;     // a vertical field of view of 44 degrees
-constexpr float kHalfView = 0.4f;   // the tangent of half of it
-constexpr float kElevation = 0.3f;  // rad, of a camera that frames a model
+constexpr float kFocalPx = 900;       // a vertical field of view of 44 degrees
+constexpr float kHalfView = 0.4f;     // the tangent of half of it
+constexpr float kLeastShare = 0.05f;  // of the model, that counts as the subject
+constexpr float kElevation = 0.3f;    // rad, of a camera that frames a model
 
 ViewBounds bounds_of(const RobustBounds& model) {
   ViewBounds bounds;
@@ -41,23 +42,30 @@ Camera framing(const ViewBounds& bounds) {
   return camera;
 }
 
-// The view whose distance from the middle, and height above it, differ least from those of most views.
-const SceneView& ordinary_view(std::span<const SceneView> views, const ViewBounds& bounds) {
+// Where cameras are, as seen from the centre of what they look at.
+struct Places {
   std::vector<float> distances, heights;
-  for (const SceneView& view : views) {
-    const Vec3f d = center_of(view.camera) - bounds.center;
-    distances.push_back(std::sqrt(dot(d, d)));
-    heights.push_back(dot(d, bounds.up));
+
+  Places(std::span<const SceneView> views, const ViewBounds& bounds) {
+    for (const SceneView& view : views) {
+      const Vec3f d = center_of(view.camera) - bounds.center;
+      distances.push_back(std::sqrt(dot(d, d)));
+      heights.push_back(dot(d, bounds.up));
+    }
   }
-  const float distance = quantile_of(distances, 0.5f), height = quantile_of(heights, 0.5f);
-  std::size_t best = 0;
-  float least = INFINITY;
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    const float difference = std::abs(distances[i] - distance) + std::abs(heights[i] - height);
-    if (difference < least) least = difference, best = i;
+
+  // The one whose distance and height differ least from those of most.
+  std::size_t ordinary() const {
+    const float distance = quantile_of(distances, 0.5f), height = quantile_of(heights, 0.5f);
+    std::size_t best = 0;
+    float least = INFINITY;
+    for (std::size_t i = 0; i < distances.size(); ++i) {
+      const float difference = std::abs(distances[i] - distance) + std::abs(heights[i] - height);
+      if (difference < least) least = difference, best = i;
+    }
+    return best;
   }
-  return views[best];
-}
+};
 
 }  // namespace
 
@@ -69,7 +77,11 @@ StartView start_view(const RobustBounds& model, std::span<const SceneView> views
   }
   start.bounds.up = upright_axes(views).up;
   start.bounds.center = focus_of(views);
-  start.camera = ordinary_view(views, start.bounds).camera;
+  const Places places(views, start.bounds);
+  // The surroundings of a subject can have more Gaussians than the subject; its photographers were near it.
+  start.bounds.radius =
+      std::clamp(quantile_of(places.distances, 0.5f), kLeastShare * model.radius, model.radius);
+  start.camera = views[places.ordinary()].camera;
   return start;
 }
 
