@@ -2,6 +2,7 @@
 // A model that Spark has decoded, for drawing and for tools that need to know where the Gaussians are.
 import { SplatFileType, SplatMesh } from "@sparkjsdev/spark";
 import type { Quaternion } from "./camera_math";
+import { harmonicsOf, replaceHarmonics } from "./harmonics";
 import type { Vec3 } from "./protocol";
 import { crossing, type Crossing, type Ellipsoid, type Ray } from "./surface";
 
@@ -39,6 +40,8 @@ export class LoadedModel {
     if (fileType === undefined) throw new Error(`a model in the format ${format} cannot be shown in the browser`);
     const mesh = new SplatMesh({ fileBytes: bytes, fileType, extSplats: true, raycastable: false, editable: false });
     await mesh.initialized;
+    const harmonics = await harmonicsOf(bytes, format);
+    if (harmonics) await replaceHarmonics(mesh.extSplats!.extra, mesh.extSplats!.numSplats, harmonics);
     // The bytes of .spz are in the frame x right, y up, z back; all others in that of the world.
     const isFlipped = format === "spz";
     if (isFlipped) mesh.quaternion.set(1, 0, 0, 0);
