@@ -6,10 +6,12 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/files/create_folder.h"
+#include "apps/stipple/options/number_range.h"
 #include "apps/stipple/options/run_flags.h"
 #include "apps/stipple/programs/shell_line.h"
 #include "apps/stipple/run/memory_reserve.h"
@@ -22,6 +24,8 @@
 #include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/progress.h"
 #include "apps/stipple/terminal/standard_files.h"
+#include "apps/stipple/view/live_training.h"
+#include "apps/stipple/view/server_flags.h"
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/output_file.h"
@@ -48,6 +52,9 @@ struct TrainArguments {
   std::string scene, output;
   bool resume = false, overwrite = false;
   RunFlags flags;
+  bool is_viewed = false;
+  ServerFlags server;
+  double view_budget = LiveOptions().budget;
 };
 
 bool holds_run(const fs::path& folder) {
@@ -132,6 +139,7 @@ class TrainingRun {
     if (const std::size_t watched = trainer_.watched_views().size(); watched > 0)
       print("{} photos are watched instead of trained on until late in the run (--guard off trains on all)\n",
             watched);
+    if (a.is_viewed) open_page({server_options(a.server), a.view_budget});  // first, since it may fail
     writer_.save_options(options_, a.scene, *backend_);
   }
 
@@ -139,7 +147,7 @@ class TrainingRun {
     catch_interrupts();
     ignore_closed_pipes();
     keep_memory_reserve();
-    const std::string stopped = rescue([&] { return train(); });
+    const std::string stopped = with_visitors([&] { return rescue([&] { return train(); }); });
     if (!stopped.empty() && stops_in_failure_) throw Error(stopped);
     if (!stopped.empty()) print("{}\n", stopped);
   }
@@ -161,6 +169,30 @@ class TrainingRun {
     if (stops_in_failure_ && writer_.earlier_run_is_unchanged())
       return fmt::format("{}; {}", stopped, what_is_left());
     finish();
+    return stopped;
+  }
+
+  void open_page(const LiveOptions& options) {
+    live_.emplace(options, LiveRun{*backend_, scene_, trainer_, folder_, options_.train.sh_degree});
+    print("{}\nOpen this address in a browser to watch the training.\n", live_->url());
+  }
+
+  // Tells them how the run has ended, before the page loses its server.
+  std::string with_visitors(const std::function<std::string()>& work) {
+    if (!live_) return work();
+    std::string stopped;
+    try {
+      stopped = work();
+    } catch (const std::exception& error) {
+      live_->notify(NoticeKind::kError, error.what());
+      live_->enter(LiveTraining::State::kFinished);
+      throw;
+    }
+    std::string text = stopped.empty() ? "the training has finished" : stopped;
+    if (has_saved_)
+      text += fmt::format("; {} shows the model", shell_line({"stipple", "view", folder_.string()}));
+    live_->notify(NoticeKind::kInfo, text);
+    live_->finish();
     return stopped;
   }
 
@@ -218,7 +250,39 @@ class TrainingRun {
     if (report.guard) progress.set_total(trainer_.last_step());
     if (progress.is_due()) progress.update(report.step, note(report, progress));
     if (checkpoint_is_due(report.step)) save();
+    if (live_ && !trainer_.done() && is_stopped_by_visitor(progress))
+      return fmt::format("stopped by a visitor at step {}; continue with --resume", report.step);
     return reason_to_stop(report, progress.seconds());
+  }
+
+  // Serves the visitors, if there are any. While the run is paused, nothing else happens.
+  bool is_stopped_by_visitor(Progress& progress) {
+    const double paused_s = live_->paused_s();
+    LiveTraining::Wish wish;
+    while ((wish = live_->serve()) == LiveTraining::Wish::kSave) save_for_visitor();
+    progress.exclude(live_->paused_s() - paused_s);
+    return wish == LiveTraining::Wish::kStop;
+  }
+
+  // The training does not end because the disk is full at a moment that a visitor has chosen.
+  void save_for_visitor() {
+    try {
+      save();
+      live_->notify(NoticeKind::kInfo, fmt::format("the run was saved at step {}", saved_steps_));
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const Error& error) {
+      print_warning(error.what());
+      live_->notify(NoticeKind::kError, error.what());
+    }
+  }
+
+  // What the visitors see while `work` is done instead of training.
+  template <class F>
+  void in_state(LiveTraining::State state, F work) {
+    if (live_) live_->enter(state);
+    work();
+    if (live_) live_->carry_on();
   }
 
   Trainer make_trainer(bool resume) const {
@@ -286,20 +350,29 @@ class TrainingRun {
     });
     writer_.add(report, seconds_since(start) - scoring_s);
     last_ = report;
+    if (live_) live_->stepped(report, writer_.seconds());
     if (report.gaussian_count >= trainer_.memory_cap()) warn_of_memory_cap();
-    if (report.guard && report.guard->kind == GuardEvent::Kind::kRecovered)
-      print_warning(describe(*report.guard));
-    else if (report.guard)
-      print("{}\n", describe(*report.guard));
-    if (report.guard) writer_.add(*report.guard, report.step);
+    if (report.guard) tell(*report.guard, report.step);
     if (report.was_skipped) {
-      print_warning(
-          fmt::format("step {} was skipped, because its loss or gradients were not finite", report.step));
+      warn(fmt::format("step {} was skipped, because its loss or gradients were not finite", report.step));
       return report;
     }
     running_psnr_ =
         running_psnr_ == 0 ? report.psnr : running_psnr_ + kRunningShare * (report.psnr - running_psnr_);
     return report;
+  }
+
+  void tell(const GuardEvent& event, int step) {
+    writer_.add(event, step);
+    if (event.kind == GuardEvent::Kind::kRecovered) return warn(describe(event));
+    print("{}\n", describe(event));
+    if (live_) live_->notify(NoticeKind::kInfo, describe(event));
+  }
+
+  // In the terminal, and on the page.
+  void warn(const std::string& text) {
+    print_warning(text);
+    if (live_) live_->notify(NoticeKind::kWarning, text);
   }
 
   bool evaluation_is_due(int step) const {
@@ -310,8 +383,7 @@ class TrainingRun {
   // Warns once, and only if the limit is below the requested number of Gaussians or has been reached.
   void warn_of_memory_cap() {
     if (trainer_.memory_cap() == 0 || std::exchange(has_warned_of_memory_, true)) return;
-    print_warning(
-        fmt::format("the device's memory limits the number of Gaussians to {}", trainer_.memory_cap()));
+    warn(fmt::format("the device's memory limits the number of Gaussians to {}", trainer_.memory_cap()));
   }
 
   std::string note(const StepReport& r, const Progress& progress) const {
@@ -353,7 +425,9 @@ class TrainingRun {
 
   void evaluate_now(int step) {
     if (!options_.train.hold_out) return;
-    const Evaluation e = trainer_.evaluate(scene_.test_views());
+    Evaluation e;
+    in_state(LiveTraining::State::kEvaluating, [&] { e = trainer_.evaluate(scene_.test_views()); });
+    if (live_) live_->evaluated(e, step);
     writer_.add(e, step, trainer_.device_gaussians().size());
     print("step {}: PSNR {:.2f} dB, SSIM {:.4f} on {} held-out views, {} Gaussians, {}\n", step, e.psnr,
           e.ssim, e.views.size(), trainer_.device_gaussians().size(), format_duration(writer_.seconds()));
@@ -369,6 +443,10 @@ class TrainingRun {
   }
 
   void save() {
+    in_state(LiveTraining::State::kSaving, [&] { save_now(); });
+  }
+
+  void save_now() {
     if (writer_.is_waiting()) writer_.replace_earlier_run();
     trainer_.save(folder_ / "checkpoint");
     last_save_ = Clock::now();
@@ -413,6 +491,7 @@ class TrainingRun {
   double running_psnr_ = 0;
   bool stops_in_failure_ = false;
   bool has_warned_of_memory_ = false;
+  std::optional<LiveTraining> live_;  // last, since it uses the others
 };
 
 // A run that is resumed does not need the model that it started from, and it cannot start from another one.
@@ -466,6 +545,15 @@ void add_train(CLI::App& app) {
   command->add_flag("--resume", a->resume, "continue the run in the folder, with its options");
   command->add_flag("--overwrite", a->overwrite, "replace the run in the folder");
   add_run_flags(*command, a->flags);
+  CLI::Option* view = command->add_flag(
+      "--view", a->is_viewed, "serve a page on which the training can be watched, paused, saved and stopped");
+  add_server_flags(*command, a->server);
+  command
+      ->add_option("--view-budget", a->view_budget,
+                   "share of the time that visitors of the page may cost, from 0 to 1 (no limit)")
+      ->check(number_range(0, 1))
+      ->capture_default_str();
+  for (const char* name : {"--port", "--address", "--view-budget"}) command->get_option(name)->needs(view);
   command->callback([a] { run_train(*a); });
 }
 

@@ -35,6 +35,10 @@ Progress::~Progress() {
   if (line_is_open_) write_message("\n");
 }
 
+void Progress::exclude(double seconds) {
+  start_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 double Progress::seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
 bool Progress::is_due() const {

@@ -15,6 +15,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void set_total(int total) { total_ = total; }
+  void exclude(double seconds);  // in which the task did not go on
   // Whether update() would show anything. Ask first if the note is expensive to make.
   bool is_due() const;
   // Shows the progress if that is due, with a note such as "loss 0.0123  PSNR 31.2 dB".

@@ -266,6 +266,11 @@ void FrameScheduler::finished(const Answer& answer, double cost_s) {
   }
 }
 
+void FrameScheduler::spend(double cost_s) {
+  spent_s_ += cost_s;
+  if (share_ < 1) pool_s_ -= cost_s;
+}
+
 void FrameScheduler::failed(const Answer& answer, double now_s) {
   largest_scale_ = std::max(kScales.back(), std::min(largest_scale_, answer.scale) / 2);
   not_before_s_ = now_s + kAfterFailure_s;

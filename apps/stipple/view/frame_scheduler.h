@@ -74,7 +74,12 @@ class FrameScheduler {
   void finished(const Answer& answer, double cost_s);
   void failed(const Answer& answer, double now_s);
 
-  double spent_s() const { return spent_s_; }  // on pictures, in total
+  // Other work for visitors is paid from the same share: no pictures are due until it is paid off, and there
+  // should be none as long as an earlier one is not.
+  bool has_debt() const { return share_ < 1 && pool_s_ < 0; }
+  void spend(double cost_s);
+
+  double spent_s() const { return spent_s_; }  // in total
 
  private:
   struct Sent {

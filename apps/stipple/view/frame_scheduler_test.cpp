@@ -344,6 +344,23 @@ TEST(FrameScheduler, AfterAFailurePicturesAreSmallerAndComeLater) {
   EXPECT_FALSE(machine.answers.back().is_sharp);
 }
 
+TEST(FrameScheduler, OtherWorkIsPaidFromTheSameShare) {
+  Machine machine(0.1);
+  const int visitor = 0;
+  machine.scheduler.want(&visitor, request(1), 0);
+  std::int64_t step = 0;
+  int jobs = 0;
+  machine.run(60, [&] {
+    machine.scheduler.set_model_version(++step);
+    if (machine.scheduler.has_debt()) return;
+    machine.now_s += 0.5;
+    machine.scheduler.spend(0.5);
+    ++jobs;
+  });
+  EXPECT_GE(jobs, 5);
+  EXPECT_LE(machine.scheduler.spent_s(), 0.1 * machine.now_s + 0.7);
+}
+
 TEST(PictureCost, LearnsTheFixedPartAndThePartPerPixel) {
   PictureCost cost;
   EXPECT_FALSE(cost.is_known());

@@ -37,14 +37,32 @@ void render_frame(Backend& backend, const DeviceGaussians& gaussians, const Prec
   }
 }
 
-RenderedImages download_frame(const Backend& backend, const Frame& frame) {
-  int w = frame.width_px, h = frame.height_px;
+void download_planes(const Backend& backend, const Frame& frame, FramePlanes& to) {
+  to.width_px = frame.width_px;
+  to.height_px = frame.height_px;
+  const auto download = [&](const DeviceArray<float>& from, std::vector<float>& plane) {
+    plane.resize(from.size());
+    if (!from.empty()) backend.download(*from.memory(), std::as_writable_bytes(std::span(plane)));
+  };
+  download(frame.color, to.color);
+  download(frame.transmittance, to.transmittance);
+  download(frame.depth, to.depth);
+}
+
+RenderedImages images_from(const FramePlanes& planes) {
+  const int w = planes.width_px, h = planes.height_px;
   RenderedImages images;
-  images.color = image_from_planes(frame.color.download(backend), w, h, 3);
-  images.alpha = image_from_planes(frame.transmittance.download(backend), w, h, 1);
+  images.color = image_from_planes(planes.color, w, h, 3);
+  images.alpha = image_from_planes(planes.transmittance, w, h, 1);
   for (float& value : images.alpha.values) value = 1 - value;
-  if (!frame.depth.empty()) images.depth = image_from_planes(frame.depth.download(backend), w, h, 1);
+  if (!planes.depth.empty()) images.depth = image_from_planes(planes.depth, w, h, 1);
   return images;
+}
+
+RenderedImages download_frame(const Backend& backend, const Frame& frame) {
+  FramePlanes planes;
+  download_planes(backend, frame, planes);
+  return images_from(planes);
 }
 
 ModelRenderer::ModelRenderer(Backend& backend, const Gaussians& gaussians)

@@ -35,6 +35,15 @@ RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const 
 // Renders one of many images, reusing the pass.
 RenderedImages render(Backend& backend, const DeviceGaussians& gaussians, const View& view, Pass& pass);
 
+// A frame on the host, with its planes as on the device. Downloading it is what has to be done while the
+// frame is there; the images can be made from it later, and by another thread.
+struct FramePlanes {
+  int width_px = 0, height_px = 0;
+  std::vector<float> color, transmittance, depth;
+};
+void download_planes(const Backend& backend, const Frame& frame, FramePlanes& to);  // reuses its memory
+RenderedImages images_from(const FramePlanes& planes);
+
 // Downloads the device's planes as interleaved host images.
 RenderedImages download_frame(const Backend& backend, const Frame& frame);
 

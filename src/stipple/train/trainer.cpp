@@ -56,7 +56,7 @@ double milliseconds_since(Clock::time_point start) {
 }
 
 // Rows to gather so that every Gaussian has `to` coefficients instead of `from`; new ones are zero.
-std::vector<std::uint32_t> more_coefficients(std::size_t count, std::size_t from, std::size_t to) {
+std::vector<std::uint32_t> coefficient_rows(std::size_t count, std::size_t from, std::size_t to) {
   std::vector<std::uint32_t> rows(count * to);
   parallel_for(
       count,
@@ -66,6 +66,22 @@ std::vector<std::uint32_t> more_coefficients(std::size_t count, std::size_t from
       },
       1 << 14);
   return rows;
+}
+
+// The model with harmonics up to a lower degree. The other arrays are borrowed.
+DeviceGaussians with_fewer_harmonics(Backend& backend, const DeviceGaussians& model, int degree) {
+  DeviceGaussians result;
+  result.sh_degree = degree;
+  result.mean = borrowed(backend, model.mean);
+  result.log_scale = borrowed(backend, model.log_scale);
+  result.rotation = borrowed(backend, model.rotation);
+  result.logit_opacity = borrowed(backend, model.logit_opacity);
+  const auto from = static_cast<std::size_t>(model.sh_count()),
+             to = static_cast<std::size_t>(result.sh_count());
+  const DeviceArray<std::uint32_t> rows(backend, coefficient_rows(model.size(), from, to));
+  result.sh.resize(backend, rows.size());
+  if (!rows.empty()) backend.gather(*model.sh.memory(), rows, sizeof(Vec3f), *result.sh.memory());
+  return result;
 }
 
 }  // namespace
@@ -167,12 +183,15 @@ void Trainer::Impl::retry_with_less_memory(F work) {
   }
 }
 
-const Frame& Trainer::Impl::render(const View& view, const DeviceArray<Vec3f>& colors) {
+const Frame& Trainer::Impl::render(const View& view, int sh_degree) {
   require_whole();
   Precomputed look;
-  look.color = borrowed(backend_, colors);
   look.filter_variance = borrowed(backend_, device_.precomputed.filter_variance);
-  render_frame(backend_, device_.gaussians, look, view, picture_pass_);
+  if (sh_degree < device_.gaussians.sh_degree)
+    render_frame(backend_, with_fewer_harmonics(backend_, device_.gaussians, sh_degree), look, view,
+                 picture_pass_);
+  else
+    render_frame(backend_, device_.gaussians, look, view, picture_pass_);
   return picture_pass_.frame;
 }
 
@@ -377,7 +396,7 @@ void Trainer::Impl::raise_sh_degree() {
   const auto to = static_cast<std::size_t>((degree + 1) * (degree + 1));
   const std::size_t row_bytes = count * to * sizeof(std::uint32_t), sh_bytes = count * to * sizeof(Vec3f);
   require_room(backend_, row_bytes + 3 * sh_bytes - 2 * count * from * sizeof(Vec3f));
-  const DeviceArray<std::uint32_t> rows(backend_, more_coefficients(count, from, to));
+  const DeviceArray<std::uint32_t> rows(backend_, coefficient_rows(count, from, to));
   is_torn_ = true;
   for (DeviceGaussians* g : {&device_.gaussians, &device_.moments.first, &device_.moments.second}) {
     gather_in_place(backend_, g->sh, rows, 1);
@@ -419,9 +438,7 @@ const RenderOptions& Trainer::render_options() const { return impl_->render_opti
 Evaluation Trainer::evaluate(std::span<const std::size_t> views, const EvaluationProgress& progress) {
   return impl_->evaluate(views, progress);
 }
-const Frame& Trainer::render(const View& view, const DeviceArray<Vec3f>& colors) {
-  return impl_->render(view, colors);
-}
+const Frame& Trainer::render(const View& view, int sh_degree) { return impl_->render(view, sh_degree); }
 void Trainer::release_frame() { impl_->release_frame(); }
 void Trainer::save(const std::filesystem::path& path) const { impl_->save(path); }
 void Trainer::restore(const std::filesystem::path& path) { impl_->restore(path); }

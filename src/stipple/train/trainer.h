@@ -98,11 +98,11 @@ class Trainer {
   Gaussians gaussians() const;
   const RenderOptions& render_options() const;  // for evaluation
   Evaluation evaluate(std::span<const std::size_t> views, const EvaluationProgress& progress = {});
-  // Renders the model for someone who watches: what with_model() shows, but without a copy of the model. If
-  // there are colours, one per Gaussian, they replace the harmonics. The frame stays until the next call of
+  // Renders the model for someone who watches: what with_model() shows, but without a copy of the model.
+  // Harmonics of a higher degree than this are left out. The frame stays until the next call of
   // the trainer. It changes nothing that training depends on, and when training runs out of memory, that of
   // the frame is released first. release_frame() does so when nobody watches any more.
-  const Frame& render(const View& view, const DeviceArray<Vec3f>& colors = {});
+  const Frame& render(const View& view, int sh_degree = 3);
   void release_frame();
 
   // Saves everything that later steps depend on, in one file that is replaced atomically. A trainer of the

@@ -81,7 +81,7 @@ class Trainer::Impl {
     });
   }
 
-  const Frame& render(const View& view, const DeviceArray<Vec3f>& colors);
+  const Frame& render(const View& view, int sh_degree);
   bool release_frame();  // false if there was none
 
   void save(const std::filesystem::path& path) const;
