@@ -7,9 +7,9 @@ import projection from "../../src/stipple/math/projection.glsl";
 import footprint from "../../src/stipple/math/footprint.glsl";
 import blending from "../../src/stipple/math/blending.glsl";
 import noise from "../../src/stipple/math/noise.glsl";
+import palette from "../../src/stipple/math/palette.glsl";
 import splatFragment from "./shaders/splat_fragment.glsl";
 import splatVertex from "./shaders/splat_vertex.glsl";
-import palette from "./shaders/palette.glsl";
 import present from "./shaders/present.glsl";
 import shown from "./shaders/shown.glsl";
 
