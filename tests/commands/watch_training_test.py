@@ -187,6 +187,38 @@ def test_stop_and_resume():
     assert status == 1 and "interrupted at step" in messages, messages
 
 
+def resident_bytes(pid):
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE")
+
+
+def test_many():
+    """Twenty visitors get their pictures and the run goes on, beside one who wants large pictures and reads nothing."""
+    with Viewer(*train("many", *ENDLESS, "--view", "--port", "0", "--view-budget", "0.5")) as viewer:
+        watchers = [Watcher(viewer) for _ in range(20)]
+        deaf = Watcher(viewer)
+        deaf.look(size=(1500, 1000))
+        before = resident_bytes(viewer.process.pid)
+        threads = []
+        for watcher in watchers:
+            watcher.look(size=(160, 120))
+            threads.append(threading.Thread(target=lambda w=watcher: [w.picture() for _ in range(5)]))
+            threads[-1].start()
+        for i in range(50):
+            deaf.look(size=(1500, 1000 + i))
+        for thread in threads:
+            thread.join()
+        watcher = watchers[0]
+        step = watcher.status["step"]
+        watcher.wait_for(lambda w: w.status["step"] > step + 5)
+        assert resident_bytes(viewer.process.pid) < before + (200 << 20)
+        deaf.socket.close()
+        watcher.command("stop")
+        watcher.until_the_end()
+        status, _, messages = finish(viewer)
+    assert status == 0, messages
+
+
 def test_flags():
     for flag in (["--port", "1234"], ["--address", "0.0.0.0"], ["--view-budget", "0.5"]):
         result = subprocess.run(train("x", *flag), capture_output=True, text=True, timeout=TIMEOUT_S)
@@ -207,6 +239,7 @@ try:
                    timeout=TIMEOUT_S)
     test_flags()
     test_bits()
+    test_many()
     test_stop_and_resume()
 finally:
     os.chdir("/")

@@ -26,6 +26,8 @@ constexpr double kPausedInterval_s = 0.1;  // between looks at whether the progr
 constexpr double kLastPictures_s = 2;
 constexpr double kRunningShare = 0.05;  // weight of the latest step in running means
 constexpr double kRateShare = 0.3;      // weight of the latest status in the running rate
+constexpr double kWatchShare = 0.1;     // and in the running share of time that visitors cost
+constexpr double kLeastWatchShare = 1e-3;
 constexpr std::array<const char*, 5> kStateNames = {"training", "paused", "saving", "evaluating", "finished"};
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -215,23 +217,24 @@ void LiveTraining::send_status() {
     const double trained_s = seconds - (paused_s_ - told_.paused_s);
     if (told_.step >= 0 && step_ > told_.step)
       follow(steps_per_second_, (step_ - told_.step) / trained_s, kRateShare);
-    watch_share_ = (spent_s - told_.spent_s) / seconds;
+    const double share = (spent_s - told_.spent_s) / seconds;
+    watch_share_ += kWatchShare * (share - watch_share_);
+    if (watch_share_ < kLeastWatchShare) watch_share_ = 0;
     told_ = {Clock::now(), step_, spent_s, paused_s_};
   }
   const int last_step = run_.trainer.last_step();
-  site_.send_status(ordered_json{
-      {"type", "status"},
-      {"step", step_},
-      {"last_step", last_step},
-      {"state", kStateNames[static_cast<std::size_t>(state_)]},
-      {"loss", known(loss_)},
-      {"psnr", known(psnr_)},
-      {"gaussians", run_.trainer.device_gaussians().size()},
-      {"steps_per_second", known(steps_per_second_)},
-      {"seconds", seconds_},
-      {"seconds_left", known((last_step - step_) / steps_per_second_)},
-      {"watch_share",
-       watch_share_}}.dump());
+  const ordered_json status{{"type", "status"},
+                            {"step", step_},
+                            {"last_step", last_step},
+                            {"state", kStateNames[static_cast<std::size_t>(state_)]},
+                            {"loss", known(loss_)},
+                            {"psnr", known(psnr_)},
+                            {"gaussians", run_.trainer.device_gaussians().size()},
+                            {"steps_per_second", known(steps_per_second_)},
+                            {"seconds", seconds_},
+                            {"seconds_left", known((last_step - step_) / steps_per_second_)},
+                            {"watch_share", watch_share_}};
+  site_.send_status(status.dump());
 }
 
 void LiveTraining::finish() {
