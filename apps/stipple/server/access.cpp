@@ -62,6 +62,12 @@ bool is_same_origin(std::string_view origin, std::string_view host) {
   return false;
 }
 
+// Browsers say of every request which page wants it, and whether it opens a page itself.
+bool is_part_of_another_page(const Asked& asked) {
+  const bool is_another = asked.fetch_site == "cross-site" || asked.fetch_site == "same-site";
+  return is_another && asked.fetch_mode != "navigate";
+}
+
 }  // namespace
 
 std::string random_token() {
@@ -87,14 +93,14 @@ std::string_view why_refused(const Asked& asked, std::string_view token) {
   // then come from here and have its own origin, and only the name gives them away.
   if (token.empty() && !is_loopback_host(asked.host))
     return "This server answers to localhost and 127.0.0.1 only; use one of them in the address.";
-  if (!is_same_secret(asked.token, token))
+  if (!token.empty() && !is_same_secret(asked.token, token))
     return "This address needs a token; open the whole address that stipple printed, which ends in ?token= "
-           "and the "
-           "token.";
+           "and the token.";
   // Browsers send the origin with every WebSocket and POST, and with requests of scripts to other origins. A
-  // request without it is the navigation to a page, or comes from a program that is not a browser; such a
-  // program could send any origin, so that nothing is gained by asking for one.
-  if (asked.origin && !is_same_origin(*asked.origin, asked.host))
+  // request without it opens a page, is for a part of one, such as an image, or comes from a program that is
+  // not a browser; such a program could send any origin, so that nothing is gained by asking for one.
+  const bool is_foreign = asked.origin && !is_same_origin(*asked.origin, asked.host);
+  if (is_foreign || is_part_of_another_page(asked))
     return "Pages of other sites may not use this server; open its own page.";
   return {};
 }

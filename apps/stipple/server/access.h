@@ -13,11 +13,12 @@ std::string random_token();
 // Whether a Host header names the loopback interface, with any port: `ssh -L` may have forwarded another one.
 bool is_loopback_host(std::string_view host);
 
-// What the rules look at.
+// What the rules look at: headers, which are empty where there is none, and the token of the query.
 struct Asked {
-  std::string_view host;                   // the header
-  std::optional<std::string_view> origin;  // the header, if there is one
-  std::string_view token;                  // of the query
+  std::string_view host{};
+  std::optional<std::string_view> origin{};
+  std::string_view token{};
+  std::string_view fetch_site{}, fetch_mode{};  // Sec-Fetch-Site, Sec-Fetch-Mode
 };
 
 // A sentence that says why this may not be answered; empty if it may. A server without a token can only be

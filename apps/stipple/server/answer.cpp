@@ -5,25 +5,22 @@
 #include <zlib.h>
 
 #include <new>
+#include <span>
 #include <utility>
 
 #include "apps/stipple/server/page_policy.h"
 
 namespace stipple {
 
-namespace {
-
-SharedBytes bytes_of(std::string_view text) {
-  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
-  return std::make_shared<const std::vector<std::byte>>(begin, begin + text.size());
+SharedBytes shared_bytes(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
 }
-
-}  // namespace
 
 HttpResponse text_response(int status, std::string_view text) {
   HttpResponse response;
   response.status = status;
-  response.body = bytes_of(text);
+  response.body = shared_bytes(text);
   return response;
 }
 

@@ -52,6 +52,12 @@ bool accepts_gzip(beast::string_view accept_encoding) {
   return false;
 }
 
+// The parser takes a body with another encoding for no body, and would go on to read it as the next request.
+bool has_known_length(const bhttp::request<bhttp::string_body>& request) {
+  const std::size_t count = request.count(bhttp::field::transfer_encoding);
+  return count == 0 || (count == 1 && beast::iequals(request[bhttp::field::transfer_encoding], "chunked"));
+}
+
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
   HttpSession(Shared& shared, asio::ip::tcp::socket socket)
@@ -82,6 +88,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     const std::string_view why = why_refused(asked(request), shared_.token);
     if (!why.empty()) return refuse(403, why);
     if (beast::websocket::is_upgrade(request)) return upgrade();
+    if (!has_known_length(request))
+      return refuse(400, "A body may be sent in chunks, but with no other encoding.");
     if (parser_->is_done()) return ask_site();
     if (request.method() != bhttp::verb::post) return refuse(400, "Only a POST may have a body.");
     read_body();
@@ -100,7 +108,11 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   Asked asked(const Request& request) {
     token_ = query_parameter(target_->query, "token");
-    Asked asked{.host = view_of(request[bhttp::field::host]), .origin = std::nullopt, .token = token_};
+    Asked asked{.host = view_of(request[bhttp::field::host]),
+                .origin = std::nullopt,
+                .token = token_,
+                .fetch_site = view_of(request["Sec-Fetch-Site"]),
+                .fetch_mode = view_of(request["Sec-Fetch-Mode"])};
     if (const auto origin = request.find(bhttp::field::origin); origin != request.end())
       asked.origin = view_of(origin->value());
     return asked;

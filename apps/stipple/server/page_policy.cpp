@@ -4,21 +4,15 @@
 #include <string_view>
 
 #include "apps/stipple/server/sha256.h"
+#include "stipple/io/base64.h"
 
 namespace stipple::http {
 
 namespace {
 
-std::string base64(std::span<const std::uint8_t> bytes) {
-  constexpr const char* kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    unsigned bits = 0;
-    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < count ? bytes[i + k] : 0u);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= count ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
+std::string base64_digest(std::string_view text) {
+  const auto digest = sha256(std::as_bytes(std::span(text)));
+  return encode_base64(std::as_bytes(std::span(digest)));
 }
 
 // The hashes of what is between <script ...> and </script>, as sources of a policy.
@@ -28,7 +22,7 @@ std::string script_sources(std::string_view html) {
     const std::size_t begin = html.find('>', at), end = html.find("</script", at);
     if (begin == std::string_view::npos || end == std::string_view::npos || end <= begin) break;
     const std::string_view script = html.substr(begin + 1, end - begin - 1);
-    sources += " 'sha256-" + base64(sha256(std::as_bytes(std::span(script)))) + "'";
+    sources += " 'sha256-" + base64_digest(script) + "'";
     at = end;
   }
   return sources;

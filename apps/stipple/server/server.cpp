@@ -119,19 +119,16 @@ class Server::Impl {
   // Lets the visitors have what was sent to them before, but does not wait for those who do not read.
   void shut_down() {
     shared_.is_closing = true;
-    acceptor_.close();
-    for_each_visitor(http::see_off);
+    error_code ignored;
+    acceptor_.close(ignored);
     pause_.expires_after(kTimeForFarewell);
     pause_.async_wait([this](error_code) {
-      for_each_visitor(http::drop);
+      while (!shared_.visitors.empty()) http::drop(**shared_.visitors.begin());  // which removes it
       shared_.io.stop();
     });
+    const auto visitors = shared_.visitors;  // one whose WebSocket is not open yet is removed
+    for (http::Visitor* visitor : visitors) http::see_off(*visitor);
     if (shared_.visitors.empty()) shared_.io.stop();
-  }
-
-  void for_each_visitor(void (*act)(http::Visitor&)) {
-    const auto visitors = shared_.visitors;  // acting may remove them
-    for (http::Visitor* visitor : visitors) act(*visitor);
   }
 
   http::Shared shared_;

@@ -42,6 +42,7 @@ struct HttpResponse {
   bool is_constant = false;  // the browser may keep it for as long as the server runs
 };
 
+SharedBytes shared_bytes(std::string_view text);
 HttpResponse text_response(int status, std::string_view text);
 HttpResponse json_response(int status, std::string_view json);
 

@@ -17,11 +17,6 @@ using nlohmann::ordered_json;
 constexpr std::array<const char*, 4> kCommandNames = {"pause", "resume", "save", "stop"};
 constexpr std::size_t kMostRequests = 256;  // beyond these, the oldest are dropped
 
-SharedBytes bytes_of(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
-}
-
 ordered_json json_of(const TrainingPoint& p) {
   return {{"step", p.step},
           {"seconds", p.seconds},
@@ -57,7 +52,7 @@ TrainingSite::TrainingSite(const Hello& hello, std::vector<SceneView> views, Run
         complete.views = photos_.infos();
         return hello_text(complete);
       }()),
-      page_(bytes_of(viewer_page())),
+      page_(shared_bytes(viewer_page())),
       history_(std::move(earlier)) {}
 
 HttpResponse TrainingSite::respond(const HttpRequest& request) {

@@ -17,25 +17,54 @@ TEST(Access, LoopbackHosts) {
   for (const char* host : {"localhost", "localhost:8080", "LocalHost:1", "127.0.0.1", "127.0.0.1:8080",
                            "127.200.3.4:9", "[::1]", "[::1]:8080", "[0:0:0:0:0:0:0:1]:80", "localhost:"})
     EXPECT_TRUE(is_loopback_host(host)) << host;
-  for (const char* host :
-       {"", ":8080", "evil.example", "localhost.evil.example:8080", "127.0.0.1.evil.example", "127.1",
-        "0.0.0.0:8080", "10.0.0.1", "[::2]:8080", "[::1", "[::1]x", "[", "[]", "::1", "localhost:80x",
-        "localhost:123456", "localhost:80:80", "xlocalhost", "localhost "})
+  for (const char* host : {"",
+                           ":8080",
+                           "evil.example",
+                           "localhost.evil.example:8080",
+                           "127.0.0.1.evil.example",
+                           "127.1",
+                           "0.0.0.0:8080",
+                           "10.0.0.1",
+                           "0x7f.0.0.1",
+                           "2130706433",
+                           "127.0.0.1@evil.example",
+                           "localhost@evil.example:80",
+                           "localhost.",
+                           "localhost.:8080",
+                           "a.localhost",
+                           "[::ffff:127.0.0.1]:8080",
+                           "[::1%lo]",
+                           "[::1]:80:80",
+                           "[::2]:8080",
+                           "[::1",
+                           "[::1]x",
+                           "[",
+                           "[]",
+                           "::1",
+                           "localhost:80x",
+                           "localhost:123456",
+                           "localhost:80:80",
+                           "xlocalhost",
+                           "localhost "})
     EXPECT_FALSE(is_loopback_host(host)) << host;
 }
 
 bool is_allowed(const Asked& asked, std::string_view token = "") { return why_refused(asked, token).empty(); }
 
 TEST(Access, WithoutATokenTheHostMustBeThisMachine) {
-  EXPECT_TRUE(is_allowed({.host = "localhost:9000", .origin = {}, .token = ""}));
-  EXPECT_FALSE(is_allowed({.host = "rebound.example:8080", .origin = {}, .token = ""}));
+  EXPECT_TRUE(is_allowed({.host = "localhost:9000", .token = ""}));
+  EXPECT_FALSE(is_allowed({.host = "rebound.example:8080", .token = ""}));
   EXPECT_FALSE(is_allowed({.host = "rebound.example", .origin = "http://rebound.example", .token = ""}));
 }
 
 TEST(Access, WithATokenItMustBeRight) {
-  EXPECT_TRUE(is_allowed({.host = "any.example", .origin = {}, .token = "c0ffee"}, "c0ffee"));
+  EXPECT_TRUE(is_allowed({.host = "any.example", .token = "c0ffee"}, "c0ffee"));
   for (const char* wrong : {"", "c0ffe", "c0ffee0", "C0FFEE", "c0ffed"})
-    EXPECT_FALSE(is_allowed({.host = "localhost", .origin = {}, .token = wrong}, "c0ffee")) << wrong;
+    EXPECT_FALSE(is_allowed({.host = "localhost", .token = wrong}, "c0ffee")) << wrong;
+}
+
+TEST(Access, AServerWithoutATokenIgnoresOne) {
+  EXPECT_TRUE(is_allowed({.host = "localhost", .token = "of another server"}));
 }
 
 TEST(Access, AnOriginMustBeTheHost) {
@@ -50,6 +79,21 @@ TEST(Access, AnOriginMustBeTheHost) {
         "http://localhost:8080/"})
     EXPECT_FALSE(allows(other)) << other;
   EXPECT_FALSE(is_allowed({.host = "a.example", .origin = "http://evil.example", .token = "t"}, "t"));
+}
+
+// A page of another site shows no origin when it asks for an image or a script.
+TEST(Access, PartsOfAnotherPageAreRefused) {
+  const auto allows = [](const char* site, const char* mode) {
+    return is_allowed({.host = "localhost", .fetch_site = site, .fetch_mode = mode});
+  };
+  for (const char* mode : {"no-cors", "cors", "same-origin", "websocket", ""}) {
+    EXPECT_TRUE(allows("same-origin", mode)) << mode;
+    EXPECT_TRUE(allows("", mode)) << mode;  // not a browser, or an old one
+    EXPECT_FALSE(allows("cross-site", mode)) << mode;
+    EXPECT_FALSE(allows("same-site", mode)) << mode;  // another port of this machine
+  }
+  EXPECT_TRUE(allows("none", "navigate"));        // typed by the visitor
+  EXPECT_TRUE(allows("cross-site", "navigate"));  // a link on another page
 }
 
 }  // namespace

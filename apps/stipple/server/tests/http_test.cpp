@@ -12,12 +12,6 @@
 namespace stipple {
 namespace {
 
-std::string repeated(std::string_view text, std::size_t count) {
-  std::string all;
-  for (std::size_t i = 0; i < count; ++i) all += text;
-  return all;
-}
-
 std::string gunzip(const std::string& bytes) {
   z_stream stream{};
   inflateInit2(&stream, 15 + 16);
@@ -214,6 +208,7 @@ TEST(Http, MalformedRequestsAreRefusedInASentence) {
         "GET /a b HTTP/1.1\r\n" + host + end,
         "GET /\x01 HTTP/1.1\r\n" + host + end,
         "GET / HTTP/1.1\r\n" + end,
+        "GET / HTTP/1.1\r\nHost: localhost" + std::string(1, '\0') + ".evil.example\r\n" + end,
         start + host + end,
         start + "No colon\r\n" + end,
         start + ": no name\r\n" + end,
@@ -227,6 +222,13 @@ TEST(Http, MalformedRequestsAreRefusedInASentence) {
         post + "Content-Length: 1\r\nContent-Length: 2\r\n" + end,
         post + "Content-Length: 18446744073709551616\r\n" + end,
         post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n" + end,
+        post + "Transfer-Encoding: gzip\r\n" + end + start + end,
+        post + "Transfer-Encoding: identity\r\n" + end + start + end,
+        post + "Transfer-Encoding: xchunked\r\n" + end + start + end,
+        post + "Transfer-Encoding: chunked, gzip\r\n" + end + start + end,
+        post + "Transfer-Encoding: gzip, chunked\r\n" + end + "0\r\n\r\n",
+        post + "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n" + end + "0\r\n\r\n",
+        post + "Transfer-Encoding: gzip\r\nContent-Length: 1\r\n" + end + "a",
         post + "Transfer-Encoding: chunked\r\n" + end + "x\r\nabc\r\n",
         post + "Transfer-Encoding: chunked\r\n" + end + "3\r\nabcdefg\r\n",
         post + "Transfer-Encoding: chunked\r\n" + end + "ffffffffffffffffff\r\nabc",
@@ -234,6 +236,7 @@ TEST(Http, MalformedRequestsAreRefusedInASentence) {
         "GET /../a HTTP/1.1\r\n" + host + end,
         "GET /%00 HTTP/1.1\r\n" + host + end,
         "GET /%2e%2e%2fetc HTTP/1.1\r\n" + host + end,
+        "GET /%0d%0aSet-Cookie:%20a=b HTTP/1.1\r\n" + host + end,
         "GET /a%2f..%2fb HTTP/1.1\r\n" + host + end,
         "GET * HTTP/1.1\r\n" + host + end}) {
     TestClient client = server.connect();

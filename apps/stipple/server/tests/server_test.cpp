@@ -79,6 +79,9 @@ TEST(Server, PagesOfOtherSitesAreRefused) {
   EXPECT_EQ(server.status_of(server.request("/", own)), 200);
   EXPECT_EQ(server.status_of(server.request("/save", own, "POST")), 200);
   EXPECT_EQ(server.status_of(server.upgrade(own)), 101);
+  const std::string elsewhere = "Sec-Fetch-Site: cross-site\r\n";
+  EXPECT_EQ(server.status_of(server.request("/photo/0", elsewhere + "Sec-Fetch-Mode: no-cors\r\n")), 403);
+  EXPECT_EQ(server.status_of(server.request("/", elsewhere + "Sec-Fetch-Mode: navigate\r\n")), 200);
 }
 
 TEST(Server, OthersNeedTheToken) {

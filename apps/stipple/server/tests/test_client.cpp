@@ -85,6 +85,12 @@ TestAnswer read_answer(TestClient& client, bool has_body) {
   return answer;
 }
 
+std::string repeated(std::string_view text, std::size_t count) {
+  std::string all;
+  for (std::size_t i = 0; i < count; ++i) all += text;
+  return all;
+}
+
 std::string frame(std::uint8_t first, std::string_view payload) {
   std::string bytes(1, static_cast<char>(first));
   const std::size_t size = payload.size();

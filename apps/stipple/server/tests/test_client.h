@@ -40,6 +40,8 @@ struct TestAnswer {
 
 TestAnswer read_answer(TestClient& client, bool has_body = true);
 
+std::string repeated(std::string_view text, std::size_t count);
+
 // A frame as a browser sends it: masked, final. `first` is its first byte: 0x81 for text.
 std::string frame(std::uint8_t first, std::string_view payload);
 constexpr std::uint8_t kText = 0x81, kBinary = 0x82, kClose = 0x88, kPing = 0x89, kPong = 0x8a;

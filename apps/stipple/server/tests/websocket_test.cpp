@@ -216,6 +216,47 @@ TEST(WebSocket, ManySmallMessagesAreBoundedToo) {
   EXPECT_LE(most, 1024u);
 }
 
+// Each ping must be answered, which works until the buffers of the system are full.
+TEST(WebSocket, WhoPingsWithoutReadingIsDisconnected) {
+  ServerOptions options;
+  options.patience = std::chrono::milliseconds(400);
+  TestServer server(options);
+  TestClient visitor = server.visit();
+  const std::string pings = repeated(frame(kPing, std::string(125, 'a')), 1000);
+  while (visitor.send(pings)) {
+  }
+  server.site.wait_for_gone(1);
+  EXPECT_EQ(server.get("/").status, 200);
+}
+
+// The server waits for the visitor to say that it has understood, but not for ever.
+TEST(WebSocket, WhoGoesOnAfterTheEndIsDisconnected) {
+  ServerOptions options;
+  options.patience = std::chrono::milliseconds(400);
+  TestServer server(options);
+  const std::string messages = repeated(frame(kText, "and another thing"), 1000);
+  for (const bool ends_by_site : {true, false}) {
+    TestClient visitor = server.visit();
+    if (ends_by_site)
+      server.site.visitor(0)->close();
+    else
+      visitor.send(frame(kBinary, "abc"));
+    EXPECT_EQ(close_code(read_frame(visitor)), ends_by_site ? 1000 : 1003);
+    while (visitor.send(messages)) {
+    }
+    server.site.wait_for_gone(ends_by_site ? 1 : 2);
+  }
+}
+
+TEST(WebSocket, CompressionIsDeclined) {
+  TestServer server;
+  TestClient visitor = server.connect();
+  visitor.send(server.upgrade("Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"));
+  const TestAnswer answer = read_answer(visitor);
+  EXPECT_EQ(answer.status, 101);
+  EXPECT_EQ(answer.header("Sec-WebSocket-Extensions"), "");
+}
+
 // A visitor who has vanished without closing the connection does not answer either.
 TEST(WebSocket, ASilentVisitorIsAskedAndThenDisconnected) {
   ServerOptions options;
