@@ -16,6 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!has_images) return 0;
   const std::filesystem::path path = folder.write("meta.json", data, size);
   ModelFacts facts;
+  expect_error_or_result([&] { summarise_sog(path); });
   expect_error_or_result([&] { load_sog(path, facts); });
   const std::filesystem::path lod = folder.write("lod-meta.json", data, size);
   expect_error_or_result([&] { load_lod(lod, facts); });

@@ -3,13 +3,16 @@
 // thread sanitizer, which runs them too, finds data races.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <barrier>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "apps/stipple/view/byte_cache.h"
 #include "stipple/backend/render.h"
 #include "stipple/core/error.h"
 #include "stipple/core/fair_mutex.h"
@@ -91,6 +94,28 @@ TEST(Threads, MayGetPhotosDuringLoadAll) {
       for (std::size_t i = 0; i < kViews; ++i) expect_photo_or_error(cache, (i * 7 + thread) % kViews);
   });
   EXPECT_EQ(reports, kViews);
+}
+
+// Values of 8 bytes, of which 4 fit. Every fifth cannot be made.
+TEST(Threads, MayWantTheSameValuesOfACache) {
+  ByteCache<std::size_t, std::size_t> cache(32, [](std::size_t) { return sizeof(std::size_t); });
+  std::array<std::atomic<int>, 10> in_making{};
+  run_together(4, [&](std::size_t thread) {
+    for (std::size_t i = 0; i < 400; ++i) {
+      const std::size_t key = (i / 4 + (thread % 2) * i) % in_making.size();
+      const auto make = [&] {
+        EXPECT_EQ(++in_making[key], 1) << "one thread makes it, and the others wait";
+        std::this_thread::yield();
+        --in_making[key];
+        if (key % 5 == 4) throw Error("it cannot be made");
+        return std::make_shared<const std::size_t>(key);
+      };
+      if (key % 5 == 4)
+        EXPECT_THROW(cache.get(key, make), Error);
+      else
+        EXPECT_EQ(*cache.get(key, make), key);
+    }
+  });
 }
 
 TEST(Threads, MayRunParallelLoopsAtTheSameTime) {

@@ -3,12 +3,14 @@
 """view_test.py STIPPLE: what `stipple view` serves. The page itself is tested in tests/viewer."""
 import base64
 import json
+import math
 import os
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from view_client import TIMEOUT_S, Viewer
@@ -175,6 +177,78 @@ def check_bare_model():
         assert viewer.stop() == (0, "")
 
 
+def save_ball(path, count):
+    """A ball of small Gaussians."""
+    with open(path, "wb") as file:
+        for i in range(count):
+            z = 1 - (2 * i + 1) / count
+            angle, radius = 2.4 * i, math.sqrt(1 - z * z)
+            file.write(struct.pack("<6f8B", radius * math.cos(angle), radius * math.sin(angle), z, 0.01, 0.01, 0.01,
+                                   i % 256, 90, 120, 230, 255, 128, 128, 128))
+
+
+def save_streamed():
+    """Two leaves, the first of which does not say its box, and surroundings. Returns that box."""
+    save_ball("ball.splat", 50_000)
+    run("convert", "ball.splat", "ball.lod")
+    run("convert", "run/model.ply", "ball.lod/around/meta.json")
+    meta = json.loads(Path("ball.lod/lod-meta.json").read_text())
+    assert len(meta["filenames"]) == 2 and len(meta["tree"]["children"]) == 2, meta
+    meta["environment"] = "around/meta.json"
+    box = meta["tree"]["children"][0].pop("bound")
+    Path("ball.lod/lod-meta.json").write_text(json.dumps(meta))
+    return box
+
+
+def check_pieces(viewer, hello, box):
+    leaves = json.loads(viewer.get("lod/0")[2])["leaves"]
+    assert [[piece["level"] for piece in leaf["levels"]] for leaf in leaves] == [[0, 1], [0, 1], [0]], leaves
+    assert sum(leaf["levels"][0]["count"] for leaf in leaves) == hello["models"][0]["count"]
+    for corner in ("min", "max"):  # of the coarse level, since no other is known yet
+        assert all(abs(x - y) < 0.05 for x, y in zip(leaves[0][corner], box[corner])), (leaves[0], box)
+    assert leaves[0]["max"] != leaves[1]["max"] and leaves[2]["min"][0] < 2 * leaves[0]["min"][0], leaves
+    pieces = [piece for leaf in leaves for piece in leaf["levels"]]
+    with ThreadPoolExecutor(4) as visitors:  # several at once want the same
+        answers = list(visitors.map(viewer.get, [piece["url"] for piece in pieces + pieces]))
+    for piece, (status, _, spz), again in zip(pieces, answers, answers[len(pieces):]):
+        assert (status, spz) == (200, again[2]), piece
+        Path("piece.spz").write_bytes(spz)
+        assert count_of("piece.spz") == piece["count"], piece
+    for missing in ("lod/1", "lod/x", "lod/0/3/0", "lod/0/2/1", "lod/0/0", "lod/0/0/0/0", "lod/0/0/-1", "lod/", "model/0"):
+        assert viewer.get(missing)[0] == 404, missing
+
+
+def check_streamed():
+    box = save_streamed()
+    with view("ball.lod", "--scene", "scene") as viewer:
+        socket = viewer.connect()
+        hello = socket.receive()
+        model = hello["models"][0]
+        assert (model["lod"], model["url"], model["sh_degree"]) == ("lod/0", None, 3), model
+        assert model["count"] == count_of("ball.lod") == 50_000 + count_of("run/model.ply"), model
+        bounds = hello["bounds"]
+        assert all(-1.1 < low < -0.8 and 0.8 < high < 1.1 for low, high in zip(bounds["min"], bounds["max"])), bounds
+        check_pieces(viewer, hello, box)
+        socket.send({"type": "score", "view": 0})
+        assert socket.receive_type("score")["psnr"] > 1  # of the whole model
+        crop = [-1, -1, -1, 0, 1, 1]
+        run("convert", "ball.lod", "half.ply", "--crop=" + ",".join(map(str, crop)))
+        assert viewer.post("save", {"name": "saved.ply", "crop": crop})[1]["count"] == count_of("half.ply")
+        assert Path("saved.ply").read_bytes() == Path("half.ply").read_bytes()
+    with view("ball.lod", "--remote") as viewer:
+        model = viewer.connect().receive()["models"][0]
+        assert (model["lod"], model["count"]) == (None, 50_000 + count_of("run/model.ply")), model
+        assert viewer.get("lod/0")[0] == 404
+    with view("ball.lod") as viewer:
+        Path("ball.lod/0_0/quats.webp").unlink()
+        status, kind, sentence = viewer.get("lod/0/0/0")
+        assert (status, kind) == (500, "text/plain; charset=utf-8") and b"quats.webp" in sentence, (status, sentence)
+        assert viewer.get("lod/0/0/1")[0] == 200
+        assert viewer.stop() == (0, "")
+    Path("ball.lod/0_0/meta.json").unlink()
+    assert "0_0/meta.json" in error_of("view", "ball.lod")
+
+
 def check_compare():
     run("train", "scene", "-o", "short", "--steps", "1", "--eval", "--backend", "cpu", "--max-gaussians", "2000")
     with Viewer(stipple, "compare", "run", "short", "--view", "--port", "0", "--backend", "cpu") as viewer:
@@ -222,6 +296,7 @@ with tempfile.TemporaryDirectory() as folder:
     run("train", "scene", "-o", "run", "--steps", "20", "--eval", "--backend", "cpu", "--max-gaussians", "2000")
     check_run()
     check_bare_model()
+    check_streamed()
     check_compare()
     check_errors()
 print("view: what is served is right")

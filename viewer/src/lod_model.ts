@@ -3,7 +3,7 @@
 import { addressOf } from "./connection";
 import { LoadedModel } from "./loaded_model";
 import { kNoLevel, planLevels, sizeOnScreen, type Leaf } from "./lod_plan";
-import { fetchBytes } from "./model_bytes";
+import { fetchBytes, problemOf } from "./model_bytes";
 import type { Camera } from "./protocol";
 
 const kBudget = 2_000_000; // Gaussians: about 300 MB with harmonics of degree 3
@@ -22,7 +22,7 @@ export class LodModel {
   private readonly pieces: Piece[];
   private camera: Camera | null = null;
   private timer = 0;
-  private lastProblem = "";
+  private readonly problems = new Set<string>(); // that the visitor knows of
 
   private constructor(
     leaves: Leaf[], private readonly changed: (added: LoadedModel | null, removed: LoadedModel | null) => void,
@@ -36,7 +36,7 @@ export class LodModel {
     fail: (problem: string) => void,
   ): Promise<LodModel> {
     const response = await fetch(addressOf(url));
-    if (!response.ok) throw new Error(`the server answered ${response.status}`);
+    if (!response.ok) throw new Error(await problemOf(response));
     const { leaves } = (await response.json()) as { leaves: Leaf[] };
     return new LodModel(leaves, changed, fail);
   }
@@ -103,8 +103,9 @@ export class LodModel {
       piece.loading = null;
       piece.wanted = piece.shown; // until the camera moves
       const problem = error instanceof Error ? error.message : String(error);
-      if (problem !== this.lastProblem) this.fail(problem);
-      this.lastProblem = problem;
+      if (!this.problems.has(problem)) this.fail(problem);
+      this.problems.add(problem);
+      if (this.isComplete) this.changed(null, null);
     }
     this.loadMore();
   }

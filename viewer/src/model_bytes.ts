@@ -3,9 +3,15 @@
 
 export type Progress = (received: number, total: number | null) => void;
 
+// What went wrong, in the server's words.
+export async function problemOf(response: Response): Promise<string> {
+  const isSentence = response.headers.get("Content-Type")?.startsWith("text/plain");
+  return (isSentence && (await response.text()).trim()) || `the server answered ${response.status}`;
+}
+
 export async function fetchBytes(url: string, progress: Progress, signal: AbortSignal): Promise<Uint8Array> {
   const response = await fetch(url, { signal });
-  if (!response.ok) throw new Error(`the server answered ${response.status}`);
+  if (!response.ok) throw new Error(await problemOf(response));
   const header = response.headers.get("Content-Length");
   const total = header === null ? null : Number(header);
   if (!response.body) return new Uint8Array(await response.arrayBuffer());

@@ -37,7 +37,10 @@ HttpResponse ModelSite::respond(const HttpRequest& request) {
       return {.content_type = "text/html; charset=utf-8", .body = page_, .is_constant = true};
     if (request.path.starts_with("/photo/")) return photos_.respond(request);
     const std::optional<std::size_t> model = path_number(request.path, "/model/");
-    if (model && *model < models_.size()) return models_[*model].served->respond();
+    if (model && *model < models_.size() && models_[*model].served) return models_[*model].served->respond();
+    const std::vector<std::size_t> piece = path_numbers(request.path, "/lod/");
+    if (!piece.empty() && piece.front() < models_.size() && models_[piece.front()].streamed)
+      return models_[piece.front()].streamed->respond(piece);
   }
   if (request.method == "POST" && request.path == "/save" && !hello_.folder.empty())
     return save_edits(request.body, models_.front().given, models_.front().count);

@@ -45,7 +45,9 @@ std::vector<std::byte> encoded(ByteImage picture, int size_px) {
 }  // namespace
 
 ScenePhotos::ScenePhotos(std::vector<SceneView> views, Vec3f background)
-    : views_(std::move(views)), background_(background) {}
+    : views_(std::move(views)),
+      background_(background),
+      photos_(kMostCachedBytes, [](const std::vector<std::byte>& photo) { return photo.size(); }) {}
 
 std::vector<ViewInfo> ScenePhotos::infos() const {
   std::vector<ViewInfo> infos;
@@ -61,33 +63,11 @@ HttpResponse ScenePhotos::respond(const HttpRequest& request) {
   const std::optional<std::size_t> size = path_number(given, "");
   if (!given.empty() && !size) return text_response(400, "size must be a number of pixels");
   const int size_px = static_cast<int>(std::clamp<std::size_t>(size.value_or(kLargest), kSmallest, kLargest));
-  const Key key{*view, size_px};
-  SharedBytes photo = cached(key);
-  if (!photo) {
-    photo = std::make_shared<const std::vector<std::byte>>(
+  SharedBytes photo = photos_.get({*view, size_px}, [&] {
+    return std::make_shared<const std::vector<std::byte>>(
         encoded(picture_of(load_photo(views_[*view]), background_), size_px));
-    keep(key, photo);
-  }
+  });
   return {.content_type = "image/jpeg", .body = std::move(photo), .is_constant = true};
-}
-
-SharedBytes ScenePhotos::cached(Key key) {
-  const std::lock_guard lock(mutex_);
-  const auto found =
-      std::find_if(cache_.begin(), cache_.end(), [&](const auto& entry) { return entry.first == key; });
-  if (found == cache_.end()) return nullptr;
-  cache_.splice(cache_.begin(), cache_, found);
-  return found->second;
-}
-
-void ScenePhotos::keep(Key key, const SharedBytes& photo) {
-  const std::lock_guard lock(mutex_);
-  cache_.emplace_front(key, photo);
-  cached_bytes_ += photo->size();
-  while (cached_bytes_ > kMostCachedBytes && cache_.size() > 1) {
-    cached_bytes_ -= cache_.back().second->size();
-    cache_.pop_back();
-  }
 }
 
 }  // namespace stipple

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The views of a scene and their photos, as a page asks for them.
-#include <list>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "apps/stipple/server/server.h"
+#include "apps/stipple/view/byte_cache.h"
 #include "apps/stipple/view/messages.h"
 #include "stipple/scene/scene.h"
 
@@ -26,14 +25,9 @@ class ScenePhotos {
  private:
   using Key = std::pair<std::size_t, int>;  // view, longest side
 
-  SharedBytes cached(Key key);
-  void keep(Key key, const SharedBytes& photo);
-
   const std::vector<SceneView> views_;
   const Vec3f background_;
-  std::mutex mutex_;
-  std::list<std::pair<Key, SharedBytes>> cache_;  // most recently used first
-  std::size_t cached_bytes_ = 0;
+  ByteCache<Key, std::vector<std::byte>> photos_;  // encoded
 };
 
 }  // namespace stipple

@@ -74,6 +74,7 @@ void print_model(const ViewedModel& model) {
   if (model.served && model.served->is_converted())
     print("Visitors get it as .{} ({}); --remote shows the model exactly as it is.\n", model.served->format(),
           format_bytes(static_cast<std::size_t>(model.served->size_bytes())));
+  if (model.streamed) print("Visitors get those of its levels of detail that their cameras need.\n");
 }
 
 RemoteModels on_device(std::unique_ptr<Backend> backend, const std::vector<RenderOptions>& options,
@@ -100,7 +101,8 @@ void serve_models(const ServedModels& served, const ServerOptions& server_option
     gaussians.emplace_back();
     models.push_back(load_viewed_model(model,
                                        {.most_bytes = is_local ? kMostLocalBytes : kMostSentBytes,
-                                        .may_convert = !served.is_remote || compares},
+                                        .may_convert = !served.is_remote || compares,
+                                        .may_stream = !streams},
                                        gaussians.back()));
     render_options.push_back(models.back().render);
     print_model(models.back());

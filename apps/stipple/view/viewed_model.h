@@ -8,6 +8,7 @@
 
 #include "apps/stipple/view/messages.h"
 #include "apps/stipple/view/served_model.h"
+#include "apps/stipple/view/streamed_model.h"
 #include "stipple/model/robust_bounds.h"
 
 namespace stipple {
@@ -20,7 +21,9 @@ struct ViewedModel {
   int sh_degree = 0;
   RenderOptions render;
   RobustBounds bounds;
-  std::unique_ptr<ServedModel> served;  // null if visitors cannot get it
+  // What visitors get: all of it, or pieces. Both are null if it is only rendered for them.
+  std::unique_ptr<ServedModel> served;
+  std::unique_ptr<StreamedModel> streamed;
 
   ModelInfo info(std::size_t number) const;
 };
@@ -29,9 +32,10 @@ struct ViewedModel {
 struct ServingOptions {
   std::uint64_t most_bytes = 0;  // larger files are not for browsers
   bool may_convert = true;
+  bool may_stream = false;  // a model with levels of detail need not be loaded as a whole
 };
 
-// Throws Error if the model has no Gaussians.
+// Throws Error if the model has no Gaussians. `gaussians` is left empty if the model is streamed.
 ViewedModel load_viewed_model(const std::filesystem::path& run_or_model, const ServingOptions& options,
                               Gaussians& gaussians);
 

@@ -95,6 +95,17 @@ const ModelFormat* format_of_content(const std::filesystem::path& path) {
   return found == std::end(kFormats) ? nullptr : found;
 }
 
+const ModelFormat& format_to_read(const std::filesystem::path& path) {
+  const ModelFormat* format = format_of_name(path);
+  // A format without a mark of its own (.splat, .ksplat) may start with any bytes, also those of others.
+  if (format == nullptr || format->is_format != nullptr)
+    if (const ModelFormat* recognised = format_of_content(path)) format = recognised;
+  if (format == nullptr)
+    throw Error(
+        fmt::format("{}: this is not a model in a known format ({})", path.string(), model_endings(false)));
+  return *format;
+}
+
 std::filesystem::path file_of_folder(const std::filesystem::path& folder) {
   if (auto file = model_in_folder(folder)) return *std::move(file);
   throw Error(fmt::format(
@@ -124,21 +135,16 @@ std::optional<std::filesystem::path> model_in_folder(const std::filesystem::path
 
 Gaussians load_model(const std::filesystem::path& given, ModelFacts* facts, const LoadModelOptions& options) {
   const std::filesystem::path path = is_folder(given) ? file_of_folder(given) : given;
-  const ModelFormat* format = format_of_name(path);
-  // A format without a mark of its own (.splat, .ksplat) may start with any bytes, also those of others.
-  if (format == nullptr || format->is_format != nullptr)
-    if (const ModelFormat* recognised = format_of_content(path)) format = recognised;
-  if (format == nullptr)
-    throw Error(
-        fmt::format("{}: this is not a model in a known format ({})", path.string(), model_endings(false)));
   ModelFacts found;
-  Gaussians gaussians = format->load(path, found);
+  Gaussians gaussians = format_to_read(path).load(path, found);
   // Readers assume rub and have flipped the model: flipping it back restores what the file has.
   if (found.frame_is_assumed && options.spz_frame == SpzFrame::kRdf)
     flip_axes(AxisFlip(false, true, true), gaussians);
   if (facts != nullptr) *facts = std::move(found);
   return gaussians;
 }
+
+bool is_streamed(const std::filesystem::path& path) { return format_to_read(path).load == load_lod; }
 
 void save_model(const Gaussians& gaussians, const std::filesystem::path& path,
                 const SaveModelOptions& options) {

@@ -37,6 +37,10 @@ struct LoadModelOptions {
 Gaussians load_model(const std::filesystem::path& path, ModelFacts* facts = nullptr,
                      const LoadModelOptions& options = {});
 
+// Whether a model has levels of detail, of which viewers load what they need (streamed SOG). `path` is a
+// file. Throws what load_model() would throw because of the format.
+bool is_streamed(const std::filesystem::path& path);
+
 struct SaveModelOptions {
   bool antialiased = false;  // noted in the file, if the format has a place for it
   int spz_version = 3;       // 2, 3 or 4; few programs read version 4

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -10,7 +11,7 @@
 #include "stipple/edit/join.h"
 #include "stipple/edit/select.h"
 #include "stipple/io/input_file.h"
-#include "stipple/io/json.h"
+#include "stipple/io/json_fields.h"
 #include "stipple/model/sog/lod.h"
 #include "stipple/model/sog/sog.h"
 
@@ -52,6 +53,8 @@ class LodParser {
         const int level = level_of(text);
         leaf.pieces[level] = piece_of(piece);
       }
+      if (const auto bound = node.find("bound"); bound != node.end() && !bound->is_null())
+        leaf.box = box_in(*bound);
       meta_.leaves.push_back(std::move(leaf));
     } else if (const auto children = node.find("children"); children != node.end()) {
       if (!children->is_array()) fail("children must be an array");
@@ -72,6 +75,25 @@ class LodParser {
     const LodPiece result{size(piece, "file"), size(piece, "offset"), size(piece, "count")};
     if (result.file >= meta_.files.size()) fail("a piece is in a file that is not in the list");
     return result;
+  }
+
+  LodBox box_in(const json& bound) const {
+    if (!bound.is_object()) fail("a bound must be an object");
+    const LodBox box{corner(bound, "min"), corner(bound, "max")};
+    for (int k = 0; k < 3; ++k)
+      if (box.low[k] > box.high[k]) fail("the min of a bound must not be above its max");
+    return box;
+  }
+
+  Vec3f corner(const json& bound, const char* key) const {
+    const json& list = at(bound, key);
+    if (!list.is_array() || list.size() != 3) fail(fmt::format("the {} of a bound must be 3 numbers", key));
+    Vec3f corner;
+    for (int k = 0; k < 3; ++k) {
+      corner[k] = to_float(list[static_cast<std::size_t>(k)]);
+      if (!std::isfinite(corner[k])) fail(fmt::format("the {} of a bound must be finite numbers", key));
+    }
+    return corner;
   }
 
   std::size_t size(const json& object, const char* key) const {
@@ -119,17 +141,22 @@ std::map<std::string, std::vector<LodPiece>> finest_pieces(const LodMeta& meta) 
   return pieces;
 }
 
+[[noreturn]] void fail_to_fit(const std::filesystem::path& file, std::size_t count) {
+  throw Error(fmt::format("{}: its {} Gaussians do not fit the pieces in lod-meta.json; export it again",
+                          file.string(), count));
+}
+
 // The rows of the pieces, which must not overlap: a small file could otherwise claim the same rows without
 // end.
-std::vector<std::uint32_t> rows_of(std::vector<LodPiece> pieces, std::size_t count, const std::string& file) {
+std::vector<std::uint32_t> rows_of(std::vector<LodPiece> pieces, std::size_t count,
+                                   const std::filesystem::path& file) {
   std::sort(pieces.begin(), pieces.end(),
             [](const LodPiece& a, const LodPiece& b) { return a.offset < b.offset; });
   std::vector<std::uint32_t> rows;
   std::size_t end = 0;
   for (const LodPiece& piece : pieces) {
-    if (piece.offset < end || piece.offset > count || piece.count > count - piece.offset)
-      throw Error(fmt::format("{}: its {} Gaussians do not fit the pieces in lod-meta.json; export it again",
-                              file, count));
+    if (piece.offset < end) fail_to_fit(file, count);
+    check_piece(piece, count, file);
     end = piece.offset + piece.count;
     for (std::size_t i = piece.offset; i < end; ++i) rows.push_back(static_cast<std::uint32_t>(i));
   }
@@ -139,6 +166,10 @@ std::vector<std::uint32_t> rows_of(std::vector<LodPiece> pieces, std::size_t cou
 }  // namespace
 
 LodMeta parse_lod_meta(std::string_view text, const std::string& name) { return LodParser(name).parse(text); }
+
+void check_piece(const LodPiece& piece, std::size_t count, const std::filesystem::path& file) {
+  if (piece.offset > count || piece.count > count - piece.offset) fail_to_fit(file, count);
+}
 
 bool is_lod(std::span<const std::byte> head) {
   const std::string_view text = as_text(head);
@@ -151,15 +182,15 @@ Gaussians load_lod(const std::filesystem::path& path, ModelFacts& facts) {
   const auto add = [&](const std::string& name, const auto& select_rows) {
     const std::filesystem::path file = path.parent_path() / name;
     Gaussians part = load_sog(file, facts);
-    select_rows(part, file.string());
+    select_rows(part, file);
     append(std::move(part), whole);
   };
   for (const auto& [name, pieces] : finest_pieces(meta))
-    add(name, [&, &chosen = pieces](Gaussians& part, const std::string& file) {
+    add(name, [&, &chosen = pieces](Gaussians& part, const std::filesystem::path& file) {
       const std::vector<std::uint32_t> rows = rows_of(chosen, part.size(), file);
       if (rows.size() < part.size()) keep_rows(rows, part);
     });
-  if (!meta.environment.empty()) add(meta.environment, [](const Gaussians&, const std::string&) {});
+  if (!meta.environment.empty()) add(meta.environment, [](const Gaussians&, const std::filesystem::path&) {});
   if (whole.size() == 0) throw Error(fmt::format("{}: there are no Gaussians in the tree", path.string()));
   facts.format = "streamed SOG";
   return whole;

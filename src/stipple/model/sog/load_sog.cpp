@@ -51,6 +51,13 @@ class SogReader {
     return g;
   }
 
+  int sh_degree() {
+    if (!meta_.harmonics) return 0;
+    if (meta_.version == 2) return meta_.harmonics->degree;
+    palette_ = files_.read(meta_.harmonics->palette_file);
+    return degree_of(decode_palette());
+  }
+
  private:
   // Reads all files before anything is decoded, to compare what meta.json claims with their size.
   void read_files() {
@@ -190,6 +197,11 @@ class SogReader {
   std::vector<std::byte> mean_low_, mean_high_, rotation_, scale_, color_, palette_, label_;
 };
 
+SogMeta read_meta(SogFiles& files) {
+  const std::vector<std::byte> text = files.read(files.meta_name());
+  return parse_sog_meta(as_text(text), files.label(files.meta_name()));
+}
+
 }  // namespace
 
 bool is_sog(std::span<const std::byte> head) {
@@ -205,11 +217,16 @@ bool is_sog(std::span<const std::byte> head) {
 
 Gaussians load_sog(const std::filesystem::path& path, ModelFacts& facts) {
   const std::unique_ptr<SogFiles> files = open_sog(path);
-  const std::vector<std::byte> text = files->read(files->meta_name());
-  const SogMeta meta = parse_sog_meta(as_text(text), files->label(files->meta_name()));
+  const SogMeta meta = read_meta(*files);
   facts.format = fmt::format("SOG version {}", meta.version);
   if (meta.antialiased) facts.antialiased = true;
   return SogReader(*files, meta, path.string()).load();
+}
+
+SogSummary summarise_sog(const std::filesystem::path& path) {
+  const std::unique_ptr<SogFiles> files = open_sog(path);
+  const SogMeta meta = read_meta(*files);
+  return {meta.count, SogReader(*files, meta, path.string()).sh_degree(), meta.antialiased};
 }
 
 std::uintmax_t sog_bytes(const std::filesystem::path& path) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include "stipple/core/gaussians.h"
 #include "stipple/model/model_file.h"
+#include "stipple/model/sog/lod_box.h"
 
 namespace stipple {
 
@@ -25,7 +27,8 @@ struct LodPiece {
 };
 
 struct LodLeaf {
-  std::map<int, LodPiece> pieces;  // by level
+  std::map<int, LodPiece> pieces;  // by level; level 0 is the finest
+  std::optional<LodBox> box;       // of the Gaussians of all levels, if the file says it
 };
 
 struct LodMeta {
@@ -38,6 +41,9 @@ struct LodMeta {
 LodMeta parse_lod_meta(std::string_view text, const std::string& name);
 
 bool is_lod(std::span<const std::byte> head);
+
+// Throws Error if this file, which has `count` Gaussians, does not have the rows of the piece.
+void check_piece(const LodPiece& piece, std::size_t count, const std::filesystem::path& file);
 
 // Reads the finest level, of each leaf. `path` is that of the lod-meta.json.
 Gaussians load_lod(const std::filesystem::path& path, ModelFacts& facts);

@@ -100,6 +100,30 @@ TEST_F(SavedLod, TheTreeAccountsForEveryGaussianOfEveryLevel) {
   }
 }
 
+TEST_F(SavedLod, LeavesHaveTheirBoxes) {
+  json* node = &meta_["tree"];
+  while (node->contains("children")) node = &(*node)["children"][0];
+  const auto first_box = [&] { return parse_lod_meta(meta_.dump(), "it").leaves.front().box; };
+  ASSERT_TRUE(first_box());
+  for (int k = 0; k < 3; ++k) {
+    const auto axis = static_cast<std::size_t>(k);
+    EXPECT_EQ(first_box()->low[k], (*node)["bound"]["min"][axis].get<float>());
+    EXPECT_EQ(first_box()->high[k], (*node)["bound"]["max"][axis].get<float>());
+  }
+  (*node)["bound"] = nullptr;
+  EXPECT_FALSE(first_box());
+  node->erase("bound");
+  EXPECT_FALSE(first_box());
+}
+
+TEST_F(SavedLod, IsKnownToBeStreamed) {
+  EXPECT_TRUE(is_streamed(path_ / "lod-meta.json"));
+  EXPECT_FALSE(is_streamed(path_ / "0_0" / "meta.json"));
+  std::filesystem::remove(path_ / "lod-meta.json");
+  EXPECT_EQ(error_of([&] { is_streamed(path_ / "lod-meta.json"); }),
+            "cannot open " + (path_ / "lod-meta.json").string() + ": No such file or directory");
+}
+
 TEST_F(SavedLod, AntialiasedIsKept) {
   SaveModelOptions options = small_chunks(2);
   options.antialiased = true;
@@ -186,6 +210,18 @@ TEST_F(SavedLod, WrongClaimsAreErrors) {
   expect_error(R"({"op": "replace", "path": "/tree", "value": {"children": [
       {"lods": {"0": {"file": 0, "offset": 0, "count": 2}}}, {"lods": {"0": {"file": 0, "offset": 1, "count": 2}}}]}})",
                "do not fit the pieces");
+  const auto expect_wrong_bound = [&](const std::string& bound, std::string_view part) {
+    expect_error(
+        (R"({"op": "replace", "path": "/tree", "value": {"lods": {}, "bound": )" + bound + "}}").c_str(),
+        part);
+  };
+  expect_wrong_bound("7", "a bound must be an object");
+  expect_wrong_bound(R"({"max": [1, 1, 1]})", "min is missing");
+  expect_wrong_bound(R"({"min": [0, 0], "max": [1, 1, 1]})", "the min of a bound must be 3 numbers");
+  expect_wrong_bound(R"({"min": [0, 0, 0], "max": 1})", "the max of a bound must be 3 numbers");
+  expect_wrong_bound(R"({"min": [0, 0, 0], "max": [1, null, 1]})", "must be finite numbers");
+  expect_wrong_bound(R"({"min": [0, -1e300, 0], "max": [1, 1, 1]})", "must be finite numbers");
+  expect_wrong_bound(R"({"min": [0, 2, 0], "max": [1, 1, 1]})", "must not be above its max");
   expect_error(R"({"op": "replace", "path": "/filenames/0", "value": "../a.lod/0_0/meta.json"})",
                "not the name of a file in this folder");
   expect_error(R"({"op": "replace", "path": "/filenames/0", "value": "/etc/passwd"})",

@@ -26,7 +26,6 @@ namespace {
 constexpr std::size_t kPiecesPerChunk =
     8;  // leaves of one level in a chunk: viewers choose the level of each
 constexpr std::size_t kAutomaticLevelSize = 1'000'000;  // of the coarsest level
-constexpr float kSeenDeviations = 3;                    // how far a Gaussian reaches, in standard deviations
 
 int level_count(std::size_t count, int wanted) {
   int levels = wanted;
@@ -52,31 +51,6 @@ std::vector<Gaussians> make_levels(const Gaussians& gaussians, int count) {
   while (static_cast<int>(levels.size()) < count)
     levels.push_back(merge_neighbours(levels.back(), (levels.back().size() + 1) / 2));
   return levels;
-}
-
-struct Box {
-  Vec3f low{INFINITY, INFINITY, INFINITY}, high{-INFINITY, -INFINITY, -INFINITY};
-
-  void add(const Vec3f& from, const Vec3f& to) {
-    for (int k = 0; k < 3; ++k) {
-      low[k] = std::min(low[k], from[k]);
-      high[k] = std::max(high[k], to[k]);
-    }
-  }
-};
-
-Box box_of(const Gaussians& g, std::span<const std::uint32_t> rows) {
-  Box box;
-  for (const std::uint32_t i : rows) {
-    Math<float>::Shape shape;
-    shape.scale = Math<float>::scale_from_log(g.log_scale[i], 1);
-    shape.rotation = g.rotation[i];
-    const Mat3f covariance = Math<float>::covariance(shape);
-    Vec3f reach;
-    for (int k = 0; k < 3; ++k) reach[k] = kSeenDeviations * std::sqrt(covariance[k][k]);
-    box.add(g.mean[i] - reach, g.mean[i] + reach);
-  }
-  return box;
 }
 
 // A Gaussian of any level.
@@ -114,7 +88,7 @@ class LodTree {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
   // The JSON of a node, and its box.
-  std::pair<std::string, Box> add_node(std::span<Member> members) {
+  std::pair<std::string, LodBox> add_node(std::span<Member> members) {
     if (members.size() <= std::max<std::size_t>(1, chunk_size_ / kPiecesPerChunk)) return add_leaf(members);
     const std::size_t half = members.size() / 2;
     const int axis = longest_axis(members);
@@ -128,19 +102,19 @@ class LodTree {
     return {fmt::format(R"({{{},"children":[{},{}]}})", bound(box), first, second), box};
   }
 
-  std::pair<std::string, Box> add_leaf(std::span<Member> members) {
+  std::pair<std::string, LodBox> add_leaf(std::span<Member> members) {
     std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
       return std::tie(a.level, a.row) < std::tie(b.level, b.row);
     });
     std::string pieces;
-    Box box;
+    LodBox box;
     for (auto begin = members.begin(); begin != members.end();) {
       const int level = begin->level;
       std::vector<std::uint32_t> rows;
       for (; begin != members.end() && begin->level == level; ++begin) rows.push_back(begin->row);
       const Gaussians& g = levels_[static_cast<std::size_t>(level)];
       sort_along_curve(g, rows);
-      const Box part = box_of(g, rows);
+      const LodBox part = box_of(g, rows);
       box.add(part.low, part.high);
       const LodPiece piece = add_piece(level, rows);
       pieces += fmt::format(R"({}"{}":{{"file":{},"offset":{},"count":{}}})", pieces.empty() ? "" : ",",
@@ -171,14 +145,14 @@ class LodTree {
   }
 
   static int longest_axis(std::span<const Member> members) {
-    Box box;
+    LodBox box;
     for (const Member& member : members) box.add(member.mean, member.mean);
     const Vec3f size = box.high - box.low;
     if (size.x >= size.y && size.x >= size.z) return 0;
     return size.y >= size.z ? 1 : 2;
   }
 
-  static std::string bound(const Box& box) {
+  static std::string bound(const LodBox& box) {
     return fmt::format(R"("bound":{{"min":[{},{},{}],"max":[{},{},{}]}})", box.low.x, box.low.y, box.low.z,
                        box.high.x, box.high.y, box.high.z);
   }

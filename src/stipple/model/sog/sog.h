@@ -22,6 +22,14 @@ Gaussians load_sog(const std::filesystem::path& path, ModelFacts& facts);
 // Error.
 void save_sog(const Gaussians& gaussians, const std::filesystem::path& path, const SaveModelOptions& options);
 
+// What a SOG claims to be. Of a folder, hardly more than its meta.json is read.
+struct SogSummary {
+  std::size_t count = 0;
+  int sh_degree = 0;
+  bool antialiased = false;
+};
+SogSummary summarise_sog(const std::filesystem::path& path);
+
 // The size of an archive, or of a meta.json and the files that it names.
 std::uintmax_t sog_bytes(const std::filesystem::path& path);
 

@@ -235,6 +235,23 @@ TEST(Sog, Version1IsRead) {
   expect_vec(g.sh[2], 0.2f, 0.6f, 1);
 }
 
+TEST(Sog, ASummaryTellsWhatLoadingGives) {
+  TestFolder folder;
+  write_version_1(folder / "old.sog");
+  SaveModelOptions options;
+  options.antialiased = true;
+  save_model(trained_looking_model(300, 3), folder / "a.sog", options);
+  save_model(trained_looking_model(5, 0), folder / "loose" / "meta.json");
+  for (const char* name : {"old.sog", "a.sog", "loose/meta.json"}) {
+    ModelFacts facts;
+    const Gaussians model = load_sog(folder / name, facts);
+    const SogSummary summary = summarise_sog(folder / name);
+    EXPECT_EQ(summary.count, model.size());
+    EXPECT_EQ(summary.sh_degree, model.sh_degree);
+    EXPECT_EQ(summary.antialiased, facts.antialiased.value_or(false));
+  }
+}
+
 TEST(Sog, TruncatedAndAlteredArchivesAreErrors) {
   TestFolder folder;
   save_model(trained_looking_model(3, 1), folder / "a.sog");
