@@ -6,9 +6,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET ...]}
 shift
-[ $# -gt 0 ] || set -- colmap_binary colmap_text transforms ply spz gltf image camera_file npy sog checkpoint run_folder sfm_arguments \
-  program_output splat compressed_ply ksplat \
-  metashape realitycapture opensfm openmvg polycam
+if [ $# = 0 ]; then  # each fuzz_*.cpp is a target
+  set -- fuzz/fuzz_*.cpp
+  set -- "${@#fuzz/fuzz_}"
+  set -- "${@%.cpp}"
+fi
 flags="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
 mkdir -p build/fuzz/found
 if ! { CXX=${CXX:-clang++-16} cmake -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS="$flags" \

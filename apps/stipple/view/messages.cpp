@@ -20,7 +20,8 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int kMaxSidePx = 4096;
-constexpr double kMaxSerial = 9e15;  // a double holds these exactly
+constexpr float kLeastFocalPx = 1e-3f;  // so that it is not rounded to 0 for smaller pictures
+constexpr double kMaxSerial = 9e15;     // a double holds these exactly
 constexpr float kLeastModifier = 1e-3f, kMostModifier = 1e3f;
 
 constexpr std::array kShownNames = {"color", "depth", "alpha", "gaussians"};  // in the order of Shown
@@ -97,6 +98,8 @@ Vec3f color_in(const JsonFields& fields, const char* field) {
 
 Camera camera_in(const JsonFields& fields) {
   const Camera camera = camera_from(fields.object("camera"));
+  if (std::min(camera.focal_px.x, camera.focal_px.y) < kLeastFocalPx)
+    fields.fail("camera", "must have a focal length of at least 0.001 pixels");
   const int longest = std::max(camera.width_px, camera.height_px);
   if (longest <= kMaxSidePx) return camera;
   const auto shrunk = [&](int side_px) { return std::max(1, side_px * kMaxSidePx / longest); };

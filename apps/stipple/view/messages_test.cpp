@@ -54,6 +54,13 @@ TEST(PageMessage, ALargePictureIsMadeSmaller) {
   EXPECT_EQ(wide.camera.height_px, 1);
 }
 
+TEST(PageMessage, AFocalLengthThatWouldBecomeZeroInASmallerPictureIsAnError) {
+  json message = camera_message();
+  message["camera"]["width"] = 65536;
+  message["camera"]["fy"] = 1e-45;
+  EXPECT_THROW(parse_camera(message), Error);
+}
+
 TEST(PageMessage, OtherMessages) {
   const auto parse = [](const char* text) { return parse_page_message(text, 1); };
   EXPECT_TRUE(std::holds_alternative<RestMessage>(parse(R"({"type": "rest", "more": [1]})")));

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 #include <variant>
 
@@ -13,22 +12,13 @@
 
 namespace stipple {
 
-namespace {
-
-SharedBytes bytes_of(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
-}
-
-}  // namespace
-
 ModelSite::ModelSite(Hello hello, std::vector<ViewedModel> models, ScenePhotos& photos,
                      std::function<RemoteModels()> prepare)
     : hello_(std::move(hello)),
       hello_text_(hello_text(hello_)),
       models_(std::move(models)),
       photos_(photos),
-      page_(bytes_of(viewer_page())),
+      page_(shared_bytes(viewer_page())),
       pictures_(std::move(prepare), photos.views()) {}
 
 HttpResponse ModelSite::respond(const HttpRequest& request) {
