@@ -7,6 +7,7 @@ namespace stipple {
 
 void add_sfm(CLI::App& app);
 void add_check(CLI::App& app);
+void add_export_html(CLI::App& app);
 void add_fit(CLI::App& app);
 void add_render(CLI::App& app);
 void add_eval(CLI::App& app);

@@ -87,6 +87,7 @@ int run(int argc, char** argv) {
   add_eval(app);
   add_render(app);
   add_view(app);
+  add_export_html(app);
   add_compare(app);
   add_info(app);
   add_clean(app);

@@ -5,7 +5,7 @@
 
 run --help
 check "--help succeeds" status_is 0
-for command in check compare completion convert devices eval fit info render sfm synth train view; do
+for command in check compare completion convert devices eval export-html fit info render sfm synth train view; do
   check "--help names $command" says "$command"
   run $command --help; check "$command --help succeeds" status_is 0
   run --help

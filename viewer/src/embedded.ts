@@ -1,18 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `stipple export-html` has put into the page, so that it needs no server.
+import type { Progress } from "./model_bytes";
 import type { Hello } from "./protocol";
+
+const kPollMs = 50;
 
 export function embeddedHello(): Hello | null {
   const text = document.getElementById("stipple-hello")?.textContent;
   return text ? (JSON.parse(text) as Hello) : null;
 }
 
-// The bytes of a model, which are in the page as base64; null if they are not.
-export function embeddedModel(index: number): Uint8Array | null {
-  const element = document.getElementById(`stipple-model-${index}`);
-  if (!element) return null;
-  const bytes = bytesOfBase64(element.textContent!);
-  element.remove(); // the text takes more memory than the bytes
+// The bytes of a model, which are in the page as base64, in parts. The page may still be on its way: each part is decoded when
+// it has come, and then removed, since the text takes more memory than the bytes.
+export async function embeddedModel(index: number, length: number, progress: Progress): Promise<Uint8Array> {
+  const parts = document.getElementsByClassName(`stipple-model-${index}`);
+  const bytes = new Uint8Array(length);
+  let received = 0;
+  for (;;) {
+    const isLoaded = document.readyState !== "loading";
+    const hasCome = parts.length > (isLoaded ? 0 : 1); // the last one may not have ended
+    if (!hasCome && isLoaded) break;
+    if (hasCome) {
+      const text = parts[0].textContent!;
+      const part = text.length % 4 === 0 ? bytesOfBase64(text) : null;
+      if (!part || part.length > length - received) break;
+      bytes.set(part, received);
+      received += part.length;
+      parts[0].remove();
+      progress(received, length);
+    }
+    await new Promise((next) => setTimeout(next, hasCome ? 0 : kPollMs));
+  }
+  if (received !== length) throw new Error("the file of this page is not complete; get it again");
   return bytes;
 }
 

@@ -102,7 +102,7 @@ function start(hello: Hello): void {
     const tab = shell.addTab("Tools", (isShown) => panel.setShown(isShown));
     const panel = new ToolsPanel(tab, tools, (isInUse) => frusta?.setPickable(!isInUse));
   }
-  shell.addLog();
+  if (!embedded) shell.addLog(); // messages come from the server
 
   const home = () => viewpoint.flyTo(poseOf(hello.start_camera), hello.bounds.center);
   keys.add({ keys: ["h"], group: "View", text: "Back to the start", run: home });
@@ -148,7 +148,9 @@ function localView(hello: Hello): LocalView | null {
     return new LocalView(hello);
   } catch {
     shell.notify({
-      kind: "error", text: "This browser cannot draw with WebGL 2. Let the server draw: stipple view --remote.",
+      kind: "error",
+      text: "This browser cannot draw with WebGL 2. " +
+        (embedded ? "Open the page in another one." : "Let the server draw: stipple view --remote."),
     });
     return null;
   }

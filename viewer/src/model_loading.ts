@@ -14,6 +14,7 @@ export class ModelLoading {
   private readonly bar = el("progress", { max: 1, "aria-label": "Loaded" });
   private readonly stop = button("Cancel", null, () => this.aborting.abort());
   private readonly again = button("Try again", null, () => void this.run());
+  private readonly isEmbedded: boolean; // and so cannot be asked for again
   private readonly element = el("div", { class: "loading" }, this.text, this.bar, el("div", { class: "buttons" }, this.stop, this.again));
   private aborting = new AbortController();
 
@@ -22,6 +23,7 @@ export class ModelLoading {
     place: HTMLElement, private readonly model: ModelInfo, private readonly index: number,
     private readonly done: (model: LoadedModel) => void,
   ) {
+    this.isEmbedded = model.url === null;
     place.append(this.element);
     void this.run();
   }
@@ -29,11 +31,12 @@ export class ModelLoading {
   private async run(): Promise<void> {
     this.aborting = new AbortController();
     this.again.hidden = true;
-    this.stop.hidden = this.bar.hidden = false;
+    this.stop.hidden = this.isEmbedded;
+    this.bar.hidden = false;
     this.bar.removeAttribute("value");
     this.text.textContent = `Loading ${this.model.name}`;
     try {
-      const bytes = embeddedModel(this.index) ?? (await this.fetch());
+      const bytes = await this.bytes();
       this.stop.hidden = true;
       this.bar.removeAttribute("value");
       this.text.textContent = `Reading ${this.model.name}`;
@@ -45,13 +48,14 @@ export class ModelLoading {
     }
   }
 
-  private fetch(): Promise<Uint8Array> {
+  private bytes(): Promise<Uint8Array> {
     const progress = (received: number, length: number | null) => {
       const total = length ?? this.model.bytes;
       this.text.textContent =
         `Loading ${this.model.name}: ${megabytes(received)}` + (total ? ` of ${megabytes(total)}` : "");
       if (total) this.bar.value = received / total;
     };
+    if (this.isEmbedded) return embeddedModel(this.index, this.model.bytes!, progress);
     return fetchBytes(addressOf(this.model.url!), progress, this.aborting.signal);
   }
 
@@ -61,6 +65,6 @@ export class ModelLoading {
       ? `${this.model.name} was not loaded.`
       : `${this.model.name} cannot be shown: ${why}.`;
     this.bar.hidden = this.stop.hidden = true;
-    this.again.hidden = false;
+    this.again.hidden = this.isEmbedded;
   }
 }

@@ -28,14 +28,22 @@ std::string script_sources(std::string_view html) {
   return sources;
 }
 
-}  // namespace
-
-std::string policy_of_page(std::span<const std::byte> html) {
+// `server` is what stands for the server of the page, if it has one.
+std::string policy(std::span<const std::byte> html, const std::string& server) {
   const std::string_view text(reinterpret_cast<const char*>(html.data()), html.size());
   return "default-src 'none'; script-src 'wasm-unsafe-eval' blob:" + script_sources(text) +
-         "; worker-src blob:; style-src 'unsafe-inline'; img-src 'self' data: blob:; media-src blob:; "
-         "font-src data:; "
-         "connect-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+         "; worker-src blob:; style-src 'unsafe-inline'; img-src " + server +
+         "data: blob:; media-src blob:; font-src data:; connect-src " + server +
+         "data: blob:; base-uri 'none'; form-action 'none'";
 }
+
+}  // namespace
+
+// Browsers obey frame-ancestors only in the header.
+std::string policy_of_page(std::span<const std::byte> html) {
+  return policy(html, "'self' ") + "; frame-ancestors 'none'";
+}
+
+std::string policy_of_file(std::span<const std::byte> html) { return policy(html, ""); }
 
 }  // namespace stipple::http

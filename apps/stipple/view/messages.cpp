@@ -45,7 +45,7 @@ ordered_json json_of(const ModelInfo& model) {
   return {{"name", model.name},
           {"count", model.count},
           {"sh_degree", model.sh_degree},
-          {"bytes", model.url.empty() ? ordered_json() : ordered_json(model.bytes)},
+          {"bytes", model.format.empty() ? ordered_json() : ordered_json(model.bytes)},
           {"url", or_null(model.url)},
           {"format", or_null(model.format)},
           {"lod", or_null(model.lod_url)}};

@@ -21,9 +21,10 @@ struct ModelInfo {
   std::string name;
   std::size_t count = 0;
   int sh_degree = 0;
-  // Of the bytes that the server has for it; empty in training, where there are none.
+  // Of the bytes that there are for it; empty in training, where there are none.
   std::uint64_t bytes = 0;
-  std::string url, format;
+  std::string url;  // empty if they are in the page
+  std::string format;
   std::string lod_url;  // empty unless it is streamed
 };
 

@@ -4,26 +4,19 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <utility>
 
-#include "apps/stipple/run/run_folder.h"
 #include "apps/stipple/run/run_model.h"
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/interrupt.h"
-#include "apps/stipple/terminal/message.h"
 #include "apps/stipple/terminal/standard_files.h"
+#include "apps/stipple/view/model_hello.h"
 #include "apps/stipple/view/model_site.h"
 #include "apps/stipple/view/save_edits.h"
-#include "apps/stipple/view/start_view.h"
-#include "stipple/core/error.h"
 
 namespace stipple {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -31,43 +24,6 @@ namespace {
 constexpr std::uint64_t kMostLocalBytes = std::uint64_t{300} << 20;
 constexpr std::uint64_t kMostSentBytes = std::uint64_t{30} << 20;
 constexpr auto kStopInterval = std::chrono::milliseconds(50);
-
-std::vector<SceneView> views_of(const fs::path& folder, SceneOptions options) {
-  options.random_point_count = 0;  // only the views are needed
-  return load_scene(folder, options).views;
-}
-
-// The views of the given scene, or of the run's if it is still there.
-std::vector<SceneView> views_of(const ServedModels& served) {
-  const std::string& model = served.models.front();
-  const bool has_record = fs::exists(fs::path(model) / "options.json");
-  if (!has_record) return served.scene.empty() ? std::vector<SceneView>() : views_of(served.scene, {});
-  const RunRecord record = load_run_record(model);
-  if (!served.scene.empty()) return views_of(served.scene, record.scene_options);
-  try {
-    return views_of(record.scene, record.scene_options);
-  } catch (const Error& error) {
-    print_warning(fmt::format("there are no photos to compare with: {}; name the scene's folder with --scene",
-                              error.what()));
-    return {};
-  }
-}
-
-Hello hello_of(const std::vector<ViewedModel>& models, const ScenePhotos& photos) {
-  Hello hello;
-  hello.mode = models.size() > 1 ? "compare" : "model";
-  for (const ViewedModel& model : models) {
-    hello.title += (hello.title.empty() ? "" : " and ") + model.name;
-    hello.models.push_back(model.info(hello.models.size()));
-  }
-  const StartView start = start_view(models.front().bounds, photos.views());
-  hello.bounds = start.bounds;
-  hello.start_camera = start.camera;
-  hello.views = photos.infos();
-  hello.render = models.front().render;
-  if (models.size() == 1) hello.folder = folder_for_edits(models.front().given).string();
-  return hello;
-}
 
 void print_model(const ViewedModel& model) {
   print("{}: {} Gaussians of degree {}\n", model.name, model.count, model.sh_degree);
@@ -107,8 +63,12 @@ void serve_models(const ServedModels& served, const ServerOptions& server_option
     render_options.push_back(models.back().render);
     print_model(models.back());
   }
-  ScenePhotos photos(views_of(served), render_options.front().background);
-  Hello hello = hello_of(models, photos);
+  ScenePhotos photos(
+      views_of_model(served.models.front(), served.scene, "there are no photos to compare with"),
+      render_options.front().background);
+  Hello hello = hello_of_models(models, photos.views());
+  hello.views = photos.infos();
+  if (!compares) hello.folder = folder_for_edits(models.front().given).string();
   const float middle_depth = hello.bounds.radius;
 
   std::function<RemoteModels()> prepare;

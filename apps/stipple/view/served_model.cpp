@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "stipple/io/input_file.h"
 #include "stipple/io/ply/ply_header.h"
 #include "stipple/model/formats/spz.h"
+#include "stipple/model/sog/sog.h"
 
 namespace stipple {
 
@@ -19,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kSpz = "spz";
+constexpr const char *kSpz = "spz", *kSog = "sog";
 constexpr std::size_t kPartBytes = std::size_t{1} << 20;
 
 // Whether Spark reads this .ply as it is meant: all columns as floats in little-endian order.
@@ -48,22 +50,25 @@ std::optional<std::string> format_for_page(const fs::path& file, const ModelFact
   // Neither version 4 nor another frame: Spark does not know these.
   if (facts.format == "SPZ version 2" || facts.format == "SPZ version 3")
     return facts.frame_is_assumed ? std::optional(kSpz) : std::nullopt;
-  if (facts.format.starts_with("SOG") && starts_with(file, "PK")) return "sog";  // not loose files
+  if (facts.format.starts_with("SOG") && starts_with(file, "PK")) return kSog;  // not loose files
   return {};
 }
 
 bool would_shrink(const std::string& format) { return format == "ply" || format == "compressed.ply"; }
 
+// Keeps what `write` hands over.
+SharedBytes collected(const std::function<void(const ByteSink&)>& write) {
+  std::vector<std::byte> bytes;
+  write([&](std::span<const std::byte> part) { bytes.insert(bytes.end(), part.begin(), part.end()); });
+  bytes.shrink_to_fit();
+  return std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+}
+
 }  // namespace
 
 SharedBytes spz_for_browsers(const Gaussians& gaussians, bool antialiased) {
-  std::vector<std::byte> bytes;
-  SaveModelOptions options;
-  options.antialiased = antialiased;
-  write_spz(gaussians, "model", options,
-            [&](std::span<const std::byte> part) { bytes.insert(bytes.end(), part.begin(), part.end()); });
-  bytes.shrink_to_fit();
-  return std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  return collected(
+      [&](const ByteSink& sink) { write_spz(gaussians, "model", {.antialiased = antialiased}, sink); });
 }
 
 std::unique_ptr<ServedModel> ServedModel::of_file(const fs::path& file, const ModelFacts& facts,
@@ -77,12 +82,38 @@ std::unique_ptr<ServedModel> ServedModel::of_file(const fs::path& file, const Mo
   return served;
 }
 
-std::unique_ptr<ServedModel> ServedModel::converted(const Gaussians& gaussians, bool antialiased) {
+std::unique_ptr<ServedModel> ServedModel::of_bytes(std::string format, SharedBytes bytes) {
   auto served = std::make_unique<ServedModel>();
-  served->format_ = kSpz;
-  served->made_ = spz_for_browsers(gaussians, antialiased);
-  served->size_bytes_ = served->made_->size();
+  served->format_ = std::move(format);
+  served->size_bytes_ = bytes->size();
+  served->made_ = std::move(bytes);
   return served;
+}
+
+std::unique_ptr<ServedModel> ServedModel::converted(const Gaussians& gaussians, bool antialiased) {
+  return of_bytes(kSpz, spz_for_browsers(gaussians, antialiased));
+}
+
+std::unique_ptr<ServedModel> ServedModel::as_sog(const Gaussians& gaussians, const std::string& name,
+                                                 bool antialiased) {
+  return of_bytes(kSog, collected([&](const ByteSink& sink) {
+                    write_sog(gaussians, name, {.antialiased = antialiased}, sink);
+                  }));
+}
+
+void ServedModel::read(std::size_t part_bytes, const ByteSink& sink) const {
+  if (made_) {
+    for (std::span<const std::byte> rest = *made_; !rest.empty();) {
+      const std::span<const std::byte> part = rest.first(std::min(part_bytes, rest.size()));
+      sink(part);
+      rest = rest.subspan(part.size());
+    }
+    return;
+  }
+  InputFile input(file_);
+  if (input.remaining_bytes() != size_bytes_)
+    throw Error(fmt::format("{}: the file has changed meanwhile; start the command again", file_.string()));
+  while (input.remaining_bytes() > 0) sink(input.take(part_bytes));
 }
 
 HttpResponse ServedModel::respond() {
@@ -91,15 +122,10 @@ HttpResponse ServedModel::respond() {
   const std::lock_guard lock(mutex_);
   response.body = read_.lock();
   if (response.body) return response;
-  InputFile input(file_);
-  if (input.remaining_bytes() != size_bytes_)
-    throw Error(fmt::format("{}: the file has changed; start the viewer again", file_.string()));
   std::vector<std::byte> bytes;
   bytes.reserve(size_bytes_);
-  while (input.remaining_bytes() > 0) {
-    const std::span<const std::byte> part = input.take(kPartBytes);
-    bytes.insert(bytes.end(), part.begin(), part.end());
-  }
+  read(kPartBytes,
+       [&](std::span<const std::byte> part) { bytes.insert(bytes.end(), part.begin(), part.end()); });
   response.body = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   read_ = response.body;
   return response;

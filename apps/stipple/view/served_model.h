@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/stipple/server/server.h"
+#include "stipple/io/byte_sink.h"
 #include "stipple/model/model_file.h"
 
 namespace stipple {
@@ -22,14 +23,22 @@ class ServedModel {
                                               std::uint64_t most_bytes);
   // An .spz, which is made here and kept.
   static std::unique_ptr<ServedModel> converted(const Gaussians& gaussians, bool antialiased);
+  // A .sog, which is closer to the model than an .spz, but slower to make, and has the Gaussians in another
+  // order. `name` is for error messages.
+  static std::unique_ptr<ServedModel> as_sog(const Gaussians& gaussians, const std::string& name,
+                                             bool antialiased);
 
   const std::string& format() const { return format_; }  // "ply", "spz"
   std::uint64_t size_bytes() const { return size_bytes_; }
   bool is_converted() const { return made_ != nullptr; }
 
   HttpResponse respond();  // any thread may call it
+  // Hands over the bytes in parts of this size, the last of which may be smaller.
+  void read(std::size_t part_bytes, const ByteSink& sink) const;
 
  private:
+  static std::unique_ptr<ServedModel> of_bytes(std::string format, SharedBytes bytes);
+
   std::filesystem::path file_;
   std::string format_;
   std::uint64_t size_bytes_ = 0;

@@ -51,5 +51,16 @@ TEST(PagePolicy, NeitherOtherScriptsNorOtherHosts) {
   }
 }
 
+TEST(PagePolicy, APageWithoutAServerReachesNothing) {
+  constexpr std::string_view kHtml = "<body><script>alert(1)</script>";
+  const std::string of_file = policy_of_file(std::as_bytes(std::span(kHtml)));
+  EXPECT_NE(of_file.find("'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"), std::string::npos);
+  EXPECT_NE(of_file.find("connect-src data: blob:;"), std::string::npos);
+  EXPECT_EQ(of_file.find("'self'"), std::string::npos);
+  EXPECT_EQ(of_file.find("frame-ancestors"), std::string::npos);  // a <meta> with it is an error in browsers
+  EXPECT_NE(policy(kHtml).find("connect-src 'self' data: blob:;"), std::string::npos);
+  EXPECT_NE(policy(kHtml).find("; frame-ancestors 'none'"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace stipple::http

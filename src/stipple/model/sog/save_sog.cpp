@@ -227,11 +227,24 @@ std::vector<NamedBytes> encode_sog(const Gaussians& gaussians, std::vector<std::
   return SogWriter(gaussians, std::move(order), antialiased).encode();
 }
 
+namespace {
+
+std::vector<NamedBytes> files_of(const Gaussians& gaussians, const std::filesystem::path& path,
+                                 const SaveModelOptions& options) {
+  check_sog_can_hold(gaussians, path);
+  return encode_sog(gaussians, curve_order(gaussians.mean), options.antialiased);
+}
+
+}  // namespace
+
+void write_sog(const Gaussians& gaussians, const std::string& name, const SaveModelOptions& options,
+               const ByteSink& sink) {
+  write_zip(files_of(gaussians, name, options), name, sink);
+}
+
 void save_sog(const Gaussians& gaussians, const std::filesystem::path& path,
               const SaveModelOptions& options) {
-  check_sog_can_hold(gaussians, path);
-  const std::vector<NamedBytes> files =
-      encode_sog(gaussians, curve_order(gaussians.mean), options.antialiased);
+  const std::vector<NamedBytes> files = files_of(gaussians, path, options);
   if (is_zip_name(path))
     write_zip(path, files);
   else

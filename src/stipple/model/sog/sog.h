@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 
 #include "stipple/core/gaussians.h"
+#include "stipple/io/byte_sink.h"
 #include "stipple/model/model_file.h"
 
 namespace stipple {
@@ -21,6 +23,10 @@ Gaussians load_sog(const std::filesystem::path& path, ModelFacts& facts);
 // meta.json is written last. Every value must be finite, except for opacities: a model with others is an
 // Error.
 void save_sog(const Gaussians& gaussians, const std::filesystem::path& path, const SaveModelOptions& options);
+
+// Hands over the bytes of such an archive; `name` is for error messages.
+void write_sog(const Gaussians& gaussians, const std::string& name, const SaveModelOptions& options,
+               const ByteSink& sink);
 
 // What a SOG claims to be. Of a folder, hardly more than its meta.json is read.
 struct SogSummary {

@@ -119,9 +119,9 @@ std::unique_ptr<SogFiles> open_sog(const std::filesystem::path& path) {
   return std::make_unique<LooseFiles>(path);
 }
 
-void write_zip(const std::filesystem::path& path, std::span<const NamedBytes> entries) {
+void write_zip(std::span<const NamedBytes> entries, const std::string& name, const ByteSink& sink) {
   const auto fail = [&](const char* reason) {
-    throw Error(fmt::format("{}: cannot make the zip archive: {}", path.string(), reason));
+    throw Error(fmt::format("{}: cannot make the zip archive: {}", name, reason));
   };
   ZipError error;
   const ZipSource result(zip_source_buffer_create(nullptr, 0, 0, error.get()));
@@ -145,13 +145,17 @@ void write_zip(const std::filesystem::path& path, std::span<const NamedBytes> en
   zip.release();
 
   if (zip_source_open(result.get()) != 0) fail(zip_error_strerror(zip_source_error(result.get())));
-  OutputFile file(path);
   std::vector<std::byte> part(1 << 20);
   for (zip_int64_t got; (got = zip_source_read(result.get(), part.data(), part.size())) != 0;) {
     if (got < 0) fail(zip_error_strerror(zip_source_error(result.get())));
-    file.write(std::span<const std::byte>(part.data(), static_cast<std::size_t>(got)));
+    sink(std::span<const std::byte>(part.data(), static_cast<std::size_t>(got)));
   }
   zip_source_close(result.get());
+}
+
+void write_zip(const std::filesystem::path& path, std::span<const NamedBytes> entries) {
+  OutputFile file(path);
+  write_zip(entries, path.string(), [&](std::span<const std::byte> bytes) { file.write(bytes); });
   file.commit();
 }
 

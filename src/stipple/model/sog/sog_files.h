@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "stipple/io/byte_sink.h"
+
 namespace stipple {
 
 class SogFiles {
@@ -32,8 +34,11 @@ struct NamedBytes {
   std::vector<std::byte> bytes;
 };
 
-// Writes a zip archive with these entries, uncompressed and without dates: the same entries give the same
-// bytes.
+// Hands over the bytes of a zip archive with these entries, uncompressed and without dates: the same entries
+// give the same bytes. `name` is for error messages.
+void write_zip(std::span<const NamedBytes> entries, const std::string& name, const ByteSink& sink);
+
+// The same into a file.
 void write_zip(const std::filesystem::path& path, std::span<const NamedBytes> entries);
 
 }  // namespace stipple
