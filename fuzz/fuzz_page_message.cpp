@@ -2,7 +2,6 @@
 // Reads what the page of a visitor sends: messages of its WebSocket, and edits to save.
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <variant>
@@ -10,15 +9,12 @@
 #include "apps/stipple/view/messages.h"
 #include "apps/stipple/view/model_edits.h"
 #include "fuzz/fuzz_folder.h"
+#include "fuzz/require.h"
 
 namespace stipple {
 namespace {
 
 constexpr std::size_t kModelCount = 2;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 bool is_within(double low, double x, double high) { return low <= x && x <= high; }  // false for NaN
 

@@ -3,18 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "apps/stipple/programs/output_lines.h"
 #include "apps/stipple/programs/step_output.h"
+#include "fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stipple;
-  const auto require = [](bool condition) {
-    if (!condition) std::abort();
-  };
   std::size_t byte_count = 0;
   OutputLines lines([&](const std::string& line) {
     byte_count += line.size();

@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -23,6 +22,7 @@
 
 #include "apps/stipple/server/http_session.h"
 #include "apps/stipple/server/shared.h"
+#include "fuzz/require.h"
 #include "stipple/core/byte_text.h"
 
 namespace stipple {
@@ -30,10 +30,6 @@ namespace {
 
 constexpr std::string_view kPause = "\x1e\x1e";
 constexpr std::size_t kMaxMessageBytes = 64 << 10;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 class FuzzSite final : public Site {
  public:

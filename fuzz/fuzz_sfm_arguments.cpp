@@ -3,7 +3,6 @@
 // and reads them as these programs and a shell do: every name must come out as the file that was meant.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -14,6 +13,7 @@
 #include "apps/stipple/programs/ffmpeg_arguments.h"
 #include "apps/stipple/programs/shell_line.h"
 #include "fuzz/fuzz_folder.h"
+#include "fuzz/require.h"
 
 namespace stipple {
 
@@ -21,10 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 // The input up to the next zero byte, which no file name contains, or `otherwise` if that is nothing.
 std::string take_text(std::string_view& input, const char* otherwise) {

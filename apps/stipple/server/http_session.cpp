@@ -85,11 +85,11 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     if (request.count(bhttp::field::host) != 1) return refuse(400, "The request must have one Host header.");
     if (request.count(bhttp::field::origin) > 1)
       return refuse(400, "The request has several Origin headers.");
+    if (!has_known_length(request))
+      return refuse(400, "A body may be sent in chunks, but with no other encoding.");
     const std::string_view why = why_refused(asked(request), shared_.token);
     if (!why.empty()) return refuse(403, why);
     if (beast::websocket::is_upgrade(request)) return upgrade();
-    if (!has_known_length(request))
-      return refuse(400, "A body may be sent in chunks, but with no other encoding.");
     if (parser_->is_done()) return ask_site();
     if (request.method() != bhttp::verb::post) return refuse(400, "Only a POST may have a body.");
     read_body();

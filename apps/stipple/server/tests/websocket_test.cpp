@@ -293,6 +293,7 @@ TEST(WebSocket, OnlyAProperRequestOpensOne) {
   EXPECT_EQ(server.status_of(server.upgrade() + frame(kText, "too early")), 400);
   EXPECT_EQ(server.status_of(server.upgrade("Content-Length: 1\r\n") + "a"), 400);
   EXPECT_EQ(server.status_of(server.upgrade("Transfer-Encoding: chunked\r\n")), 400);
+  EXPECT_EQ(server.status_of(server.upgrade("Transfer-Encoding: gzip\r\n")), 400);
   EXPECT_EQ(server.get("/socket").body, "GET /socket ");  // without an upgrade, it is for the site
 }
 
