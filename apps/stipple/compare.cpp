@@ -161,14 +161,17 @@ Image charts(const std::vector<Run>& runs) {
 
 void run_compare(const CompareArguments& a) {
   if (a.view && a.runs.size() != 2)
-    throw CLI::ArgumentMismatch(fmt::format("--view shows two runs side by side, not {}", a.runs.size()));
+    throw CLI::ArgumentMismatch(fmt::format("--view shows two models side by side, not {}", a.runs.size()));
   if (!a.chart_file.empty()) OutputFile::check(a.chart_file);
   std::vector<Run> runs;
-  for (const std::string& path : a.runs) runs.push_back(load_run(path));
+  for (const std::string& path : a.runs)
+    if (!a.view || fs::exists(fs::path(path) / "options.json")) runs.push_back(load_run(path));
+  if (!a.chart_file.empty() && runs.empty())
+    throw CLI::ArgumentMismatch("--output draws charts of training runs, and these are models alone");
   shorten_names(runs);
   if (a.json)
     print_json(runs);
-  else
+  else if (!runs.empty())
     print_runs(runs);
   if (!a.chart_file.empty()) save_png(charts(runs), a.chart_file);
   if (!a.view) return;
@@ -182,19 +185,20 @@ void run_compare(const CompareArguments& a) {
 void add_compare(CLI::App& app) {
   auto a = std::make_shared<CompareArguments>();
   CLI::App* command = app.add_subcommand("compare", "Compare training runs");
-  command->add_option("runs", a->runs, "folders of training runs")->required();
+  command->add_option("runs", a->runs, "folders of training runs; with --view, also models of any format")
+      ->required();
   command->add_option("-o,--output", a->chart_file,
                       ".png file for charts of PSNR and number of Gaussians over steps and over time");
   auto* json = command->add_flag("--json", a->json, "print the table as JSON");
   auto* view =
       command
           ->add_flag("--view", a->view,
-                     "afterwards, show the models of two runs side by side in a browser, from the same "
-                     "camera and with their scores of each photo")
+                     "afterwards, show two models side by side in a browser, from the same camera and with "
+                     "their scores of each photo")
           ->excludes(json);
   command
       ->add_option("--scene", a->served.scene,
-                   "folder of the scene whose photos are shown; by default, the scene of the first run")
+                   "folder of the scene whose photos are shown; by default, that of the first run")
       ->needs(view);
   add_server_flags(*command, a->server);
   add_backend_options(*command, a->served.backend);
