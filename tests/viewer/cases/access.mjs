@@ -46,8 +46,10 @@ suite("access", () => {
     try {
       const page = await visit(browser, null);
       const url = server.url.replace("127.0.0.1", "evil.test");
-      const answer = await page.goto(url);
-      assert.equal(answer.status(), 403);
+      assert.equal((await page.goto(url)).status(), 403);
+      // The other site serves a page of its own, before it changes where its name points to.
+      await page.route(`${url}attack`, (route) => route.fulfill({ contentType: "text/html", body: "<h1>another site</h1>" }));
+      await page.goto(`${url}attack`);
       assert.deepEqual(await attack(page, url), { opened: false, read: false });
     } finally {
       await browser.close();

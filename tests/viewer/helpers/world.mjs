@@ -28,16 +28,16 @@ const once = (make) => {
   return () => (made ??= make());
 };
 
-// Photos of 160x120, and a model of 4,000 Gaussians that resembles them.
+// Photos of 160x120, and a model of 5,000 Gaussians that resembles them.
 export const scene = once(async () => {
   rmSync(inFolder("scene"), { recursive: true, force: true });
-  await stipple.run("synth", "-o", "scene", "--views", "12", "--size", "160x120");
+  await stipple.run("synth", "-o", "scene", "--views", "20", "--size", "160x120");
   return "scene";
 });
 
 export const run = once(async () => {
-  await stipple.run("train", await scene(), "-o", "run", "--overwrite", "--eval", "--steps", "200", "--max-gaussians", "4000",
-    "--backend", "cpu");
+  await stipple.run("train", await scene(), "-o", "run", "--overwrite", "--eval", "--steps", "800", "--max-gaussians", "5000",
+    "--sh-rest-rate", "0.003", "--backend", "cpu");
   return "run";
 });
 
