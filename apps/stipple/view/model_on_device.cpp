@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "stipple/edit/sh_degree.h"
-#include "stipple/path/camera_path.h"
 
 namespace stipple {
 
@@ -16,11 +15,11 @@ ModelOnDevice::ModelOnDevice(Backend& backend, const Gaussians& gaussians, const
       full_degree_(gaussians.sh_degree),
       gaussians_(upload(backend, gaussians)) {}
 
-ByteImage ModelOnDevice::picture(const CameraMessage& wanted, int width_px, int height_px) {
+ByteImage ModelOnDevice::picture(const CameraMessage& wanted) {
   RenderOptions options = options_to_show(wanted.shown, options_);
   options.background = wanted.background;
   options.scale_modifier *= wanted.scale_modifier;
-  const View view{resized(wanted.camera, width_px, height_px), options};
+  const View view{wanted.camera, options};
   if (wanted.shown == Shown::kGaussians)
     render_frame(backend_, ellipsoids().gaussians, ellipsoids().precomputed, view, pass_);
   else

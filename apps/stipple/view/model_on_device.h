@@ -17,8 +17,8 @@ class ModelOnDevice {
   ModelOnDevice(Backend& backend, const Gaussians& gaussians, const RenderOptions& options,
                 float middle_depth);
 
-  // What the visitor wants to see, in this size.
-  ByteImage picture(const CameraMessage& wanted, int width_px, int height_px);
+  // What the visitor wants to see.
+  ByteImage picture(const CameraMessage& wanted);
 
   // From the camera of a photo, as the model's run renders it.
   Image render_as_trained(const Camera& camera);

@@ -37,15 +37,15 @@ HttpResponse ModelSite::respond(const HttpRequest& request) {
   return text_response(404, "there is nothing at this address");
 }
 
-void ModelSite::opened(const std::shared_ptr<Connection>& visitor) { visitor->send_text(hello_text_); }
+void ModelSite::opened(const std::shared_ptr<Connection>& visitor) {
+  visitor->send_text(hello_text_);
+  pictures_.enter(visitor);
+}
 
 void ModelSite::received(const std::shared_ptr<Connection>& visitor, std::string_view text) {
   const PageMessage message = parse_page_message(text, models_.size());
   if (const auto* score = std::get_if<ScoreMessage>(&message)) pictures_.score(visitor, score->view);
-  if (!hello_.backend) return;  // no pictures
-  if (const auto* camera = std::get_if<CameraMessage>(&message)) pictures_.want(visitor, *camera);
-  if (const auto* shown = std::get_if<ShownMessage>(&message)) pictures_.shown(visitor, shown->serial);
-  if (std::holds_alternative<RestMessage>(message)) pictures_.rest(visitor);
+  if (hello_.backend) pictures_.take(visitor, message);  // otherwise, there are no pictures
 }
 
 void ModelSite::closed(const std::shared_ptr<Connection>& visitor) { pictures_.leave(visitor); }

@@ -4,17 +4,14 @@
 #include <exception>
 #include <utility>
 
+#include "apps/stipple/view/encoded_picture.h"
 #include "stipple/draw/shown_picture.h"
-#include "stipple/io/image/image_codec.h"
 
 namespace stipple {
 
 namespace {
 
 constexpr std::size_t kMostWaiting = 2;
-// While the camera moves, nobody sees what a higher quality costs.
-constexpr JpegOptions kCoarse{.quality = 75, .full_color = false}, kSharp{.quality = 92, .full_color = true};
-
 }  // namespace
 
 PictureSender::PictureSender(Audience& audience, float middle_depth, bool has_thread)
@@ -84,17 +81,9 @@ void PictureSender::work() {
 
 void PictureSender::make(const Job& job) {
   const CameraMessage& wish = job.order.wish;
-  const bool is_sharp = job.order.answer.is_sharp;
   const ByteImage picture =
       shown_picture(images_from(job.planes), {wish.shown, wish.background, middle_depth_});
-  PictureHeader header;
-  header.serial = wish.serial;
-  header.shown = wish.shown;
-  header.width_px = picture.width_px;
-  header.height_px = picture.height_px;
-  header.is_sharp = is_sharp;
-  header.step = job.step;
-  job.order.visitor->send_binary(picture_message(header, encode_jpeg(picture, is_sharp ? kSharp : kCoarse)));
+  job.order.visitor->send_binary(encoded_picture(picture, job.order, 0, job.step));
 }
 
 }  // namespace stipple

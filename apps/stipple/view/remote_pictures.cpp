@@ -2,103 +2,65 @@
 #include "apps/stipple/view/remote_pictures.h"
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <limits>
-#include <optional>
 #include <utility>
 
+#include "apps/stipple/view/encoded_picture.h"
 #include "stipple/evaluate/evaluate.h"
-#include "stipple/io/image/image_codec.h"
 #include "stipple/photo/load_photo.h"
 
 namespace stipple {
 
 namespace {
 
-constexpr JpegOptions kSharp{.quality = 90, .full_color = true};
-constexpr JpegOptions kCoarse{.quality = 75, .full_color = false};
+using Clock = std::chrono::steady_clock;
+
 constexpr std::size_t kMostScoreRequests = 256;  // beyond these, the oldest are dropped
+constexpr double kUntilWoken_s = 3600;
 
 }  // namespace
 
 RemotePictures::RemotePictures(std::function<RemoteModels()> prepare, const std::vector<SceneView>& views)
-    : prepare_(std::move(prepare)),
-      views_(views),
-      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+    : prepare_(std::move(prepare)), views_(views), thread_([this] { work(); }) {}
 
-RemotePictures::~RemotePictures() = default;
-
-double RemotePictures::now_s() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
-
-void RemotePictures::wake() {
-  has_news_ = true;
-  changed_.notify_one();
-}
-
-void RemotePictures::want(const Visitor& visitor, const CameraMessage& message) {
-  const std::lock_guard lock(mutex_);
-  requests_.insert_or_assign(visitor.get(), PictureRequested{visitor, message});
-  scheduler_.want(visitor.get(),
-                  {.serial = message.serial,
-                   .width_px = message.camera.width_px,
-                   .height_px = message.camera.height_px,
-                   .picture_count = static_cast<int>(message.models.size()),
-                   .is_moving = message.is_moving},
-                  now_s());
-  wake();
-}
-
-void RemotePictures::rest(const Visitor& visitor) {
-  const std::lock_guard lock(mutex_);
-  scheduler_.rest(visitor.get());
-}
-
-void RemotePictures::shown(const Visitor& visitor, std::int64_t serial) {
-  const std::lock_guard lock(mutex_);
-  scheduler_.shown(visitor.get(), serial);
-  wake();
-}
-
-void RemotePictures::score(const Visitor& visitor, std::size_t view) {
-  const std::lock_guard lock(mutex_);
-  score_requests_.push_back({visitor, view});
-  if (score_requests_.size() > kMostScoreRequests) score_requests_.pop_front();
-  wake();
+RemotePictures::~RemotePictures() {
+  is_over_ = true;
+  audience_.wake();
+  thread_.join();
 }
 
 void RemotePictures::leave(const Visitor& visitor) {
+  audience_.leave(visitor);
   const std::lock_guard lock(mutex_);
-  scheduler_.leave(visitor.get());
-  requests_.erase(visitor.get());
   std::erase_if(score_requests_, [&](const ScoreRequest& request) { return request.visitor == visitor; });
 }
 
-void RemotePictures::work(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (!stop.stop_requested()) {
-    if (!score_requests_.empty()) {
-      const ScoreRequest request = std::move(score_requests_.front());
-      score_requests_.pop_front();
-      lock.unlock();
-      answer_score(request);
-      lock.lock();
-      continue;
-    }
-    const FrameScheduler::Next next = scheduler_.next(now_s());
-    if (next.answer) {
-      const PictureRequested request = requests_.at(next.answer->visitor);
-      lock.unlock();
-      answer_camera(*next.answer, request);
-      lock.lock();
-      continue;
-    }
-    const auto has_news = [this] { return std::exchange(has_news_, false); };
-    if (next.ask_again_s)
-      changed_.wait_for(lock, stop, std::chrono::duration<double>(*next.ask_again_s), has_news);
+void RemotePictures::score(const Visitor& visitor, std::size_t view) {
+  {
+    const std::lock_guard lock(mutex_);
+    score_requests_.push_back({visitor, view});
+    if (score_requests_.size() > kMostScoreRequests) score_requests_.pop_front();
+  }
+  audience_.wake();
+}
+
+std::optional<RemotePictures::ScoreRequest> RemotePictures::take_score_request() {
+  const std::lock_guard lock(mutex_);
+  if (score_requests_.empty()) return {};
+  ScoreRequest request = std::move(score_requests_.front());
+  score_requests_.pop_front();
+  return request;
+}
+
+void RemotePictures::work() {
+  while (!is_over_) {
+    if (const auto request = take_score_request())
+      answer(*request);
+    else if (const auto order = audience_.next())
+      answer(*order);
     else
-      changed_.wait(lock, stop, has_news);
+      audience_.wait(kUntilWoken_s);
   }
 }
 
@@ -125,7 +87,7 @@ std::vector<ScoreInfo> RemotePictures::scores_of(std::size_t view) {
   return scores;
 }
 
-void RemotePictures::answer_score(const ScoreRequest& request) {
+void RemotePictures::answer(const ScoreRequest& request) {
   prepare(request.visitor);
   std::vector<ScoreInfo> scores;
   try {
@@ -139,34 +101,20 @@ void RemotePictures::answer_score(const ScoreRequest& request) {
   for (const ScoreInfo& score : scores) request.visitor->send_text(score_text(score));
 }
 
-void RemotePictures::answer_camera(const FrameScheduler::Answer& answer, const PictureRequested& request) {
-  prepare(request.visitor);
-  const CameraMessage& message = request.message;
-  const double start_s = now_s();
-  std::string problem;
+void RemotePictures::answer(const Audience::Order& order) {
+  prepare(order.visitor);
+  const auto start = Clock::now();
   try {
-    for (const std::size_t number : message.models) {
+    for (const std::size_t number : order.wish.models) {
       if (number >= remote_.models.size()) break;
-      const ByteImage picture = remote_.models[number]->picture(message, answer.width_px, answer.height_px);
-      const PictureHeader header{.serial = message.serial,
-                                 .model = number,
-                                 .shown = message.shown,
-                                 .width_px = picture.width_px,
-                                 .height_px = picture.height_px,
-                                 .is_sharp = answer.is_sharp,
-                                 .step = {}};
-      request.visitor->send_binary(
-          picture_message(header, encode_jpeg(picture, answer.is_sharp ? kSharp : kCoarse)));
+      const ByteImage picture = remote_.models[number]->picture(order.wish);
+      order.visitor->send_binary(encoded_picture(picture, order, number, {}));
     }
+    audience_.finished(order, std::chrono::duration<double>(Clock::now() - start).count());
   } catch (const std::exception& error) {
-    problem = error.what();
-    request.visitor->send_text(notice_text(NoticeKind::kError, problem));
+    order.visitor->send_text(notice_text(NoticeKind::kError, error.what()));
+    audience_.failed(order);
   }
-  const std::lock_guard lock(mutex_);
-  if (problem.empty())
-    scheduler_.finished(answer, now_s() - start_s);
-  else
-    scheduler_.failed(answer, now_s());
 }
 
 }  // namespace stipple

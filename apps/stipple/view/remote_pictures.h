@@ -2,19 +2,17 @@
 #pragma once
 // Renders pictures of finished models for visitors, and their scores, in a thread of its own. It does nothing
 // as long as nobody wants anything.
-#include <chrono>
-#include <condition_variable>
+#include <atomic>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <stop_token>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "apps/stipple/server/server.h"
-#include "apps/stipple/view/frame_scheduler.h"
+#include "apps/stipple/view/audience.h"
 #include "apps/stipple/view/messages.h"
 #include "apps/stipple/view/model_on_device.h"
 #include "stipple/scene/scene.h"
@@ -37,44 +35,34 @@ class RemotePictures {
   ~RemotePictures();  // waits for the picture that is being rendered
 
   // Any thread may call these; they return at once.
-  void want(const Visitor& visitor, const CameraMessage& message);
-  void rest(const Visitor& visitor);
-  void shown(const Visitor& visitor, std::int64_t serial);
-  void score(const Visitor& visitor, std::size_t view);
+  void enter(const Visitor& visitor) { audience_.enter(visitor); }
   void leave(const Visitor& visitor);
+  void take(const Visitor& visitor, const PageMessage& message) { audience_.take(visitor, message); }
+  void score(const Visitor& visitor, std::size_t view);
 
  private:
   struct ScoreRequest {
     Visitor visitor;
     std::size_t view;
   };
-  struct PictureRequested {
-    Visitor visitor;
-    CameraMessage message;
-  };
 
-  void work(const std::stop_token& stop);
+  void work();
+  std::optional<ScoreRequest> take_score_request();
   void prepare(const Visitor& visitor);
-  void answer_score(const ScoreRequest& request);
-  void answer_camera(const FrameScheduler::Answer& answer, const PictureRequested& request);
+  void answer(const ScoreRequest& request);
+  void answer(const Audience::Order& order);
   std::vector<ScoreInfo> scores_of(std::size_t view);
-  void wake();  // the caller must hold mutex_
-  double now_s() const;
 
   const std::function<RemoteModels()> prepare_;
   const std::vector<SceneView>& views_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-
+  Audience audience_;
   std::mutex mutex_;
-  std::condition_variable_any changed_;
-  bool has_news_ = false;  // since the thread last looked
-  FrameScheduler scheduler_;
-  std::map<FrameScheduler::Visitor, PictureRequested> requests_;  // the newest of each visitor
   std::deque<ScoreRequest> score_requests_;
+  std::atomic<bool> is_over_ = false;
 
   RemoteModels remote_;  // of the thread
   bool is_prepared_ = false;
-  std::jthread thread_;  // last, so that it ends before the members that it uses
+  std::thread thread_;  // last, so that it finds the others
 };
 
 }  // namespace stipple
