@@ -9,3 +9,5 @@ import "./cases/compare.mjs";
 import "./cases/page.mjs";
 import "./cases/plain.mjs";
 import "./cases/streamed.mjs";
+import "./cases/export.mjs";
+import "./cases/tour.mjs";

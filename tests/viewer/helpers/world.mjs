@@ -41,4 +41,7 @@ export const run = once(async () => {
   return "run";
 });
 
-export const screenshot = (page, name) => page.screenshot({ path: join(kScreenshots, `${name}.png`) });
+// .png unless the name says .jpg.
+export const screenshot = (page, name) => name.endsWith(".jpg")
+  ? page.screenshot({ path: join(kScreenshots, name), type: "jpeg", quality: 85 })
+  : page.screenshot({ path: join(kScreenshots, `${name}.png`) });
