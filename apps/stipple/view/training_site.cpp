@@ -56,11 +56,11 @@ TrainingSite::TrainingSite(const Hello& hello, std::vector<SceneView> views, Run
       history_(std::move(earlier)) {}
 
 HttpResponse TrainingSite::respond(const HttpRequest& request) {
-  if (request.method != "GET") return text_response(405, "this page only answers GET");
-  if (request.path == "/")
+  const bool is_get = request.method == "GET";
+  if (is_get && request.path == "/")
     return {.content_type = "text/html; charset=utf-8", .body = page_, .is_constant = true};
-  if (request.path.starts_with("/photo/")) return photos_.respond(request);
-  return text_response(404, "there is no such page");
+  if (is_get && request.path.starts_with("/photo/")) return photos_.respond(request);
+  return text_response(404, "there is nothing at this address");
 }
 
 void TrainingSite::opened(const std::shared_ptr<Connection>& visitor) {
