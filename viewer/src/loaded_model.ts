@@ -2,7 +2,8 @@
 // A model that Spark has decoded, for drawing and for tools that need to know where the Gaussians are.
 import { SplatFileType, SplatMesh } from "@sparkjsdev/spark";
 import type { Quaternion } from "./camera_math";
-import { harmonicsOf, replaceHarmonics } from "./harmonics";
+import { harmonicsOf } from "./file_harmonics";
+import { replaceHarmonics } from "./harmonics";
 import type { Vec3 } from "./protocol";
 import { crossing, type Crossing, type Ellipsoid, type Ray } from "./surface";
 
