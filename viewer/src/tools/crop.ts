@@ -43,8 +43,13 @@ export class CropTool implements Tool {
     const row = (name: string, fields: { element: HTMLElement }[]) =>
       el("div", { class: "three-fields" }, el("span", {}, name), ...fields.map((f) => f.element));
     const copy = async () => {
-      await navigator.clipboard.writeText(this.argument());
-      this.problem.textContent = "The argument has been copied.";
+      try {
+        await navigator.clipboard.writeText(this.argument());
+        this.problem.textContent = "The argument has been copied.";
+      } catch { // as for pages of http: from another machine
+        this.text.select();
+        this.problem.textContent = "The browser does not allow that here; the numbers above are selected for you to copy.";
+      }
     };
     this.element = el("div", { class: "tool" },
       this.isOn.element,
