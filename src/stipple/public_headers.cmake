@@ -41,6 +41,7 @@ set(public_headers
   math/vec.inc
   model/model_file.h
   path/camera_path.h
+  path/key_path.h
   photo/load_photo.h
   photo/photo.h
   scene/check_scene.h

@@ -21,8 +21,10 @@ FN vec3 depth_color(real depth, real middle) {
 // A colour for each Gaussian that tells it from its neighbours: any hue, and one of many brightnesses.
 FN vec3 gaussian_color(uint gaussian) {
   RandomBits bits = random_bits(gaussian, 0u, 0u);
-  real hue = palette_turn * uniform_from_bits(bits.x);
+  real hue = palette_turn * (uniform_from_bits(bits.x) - real(0.5));  // GPUs are exact in this range only
   real brightness = real(0.55) + real(0.45) * uniform_from_bits(bits.y);
-  vec3 color = vec3(cos(hue), cos(hue - palette_turn / real(3)), cos(hue + palette_turn / real(3)));
+  real x = cos(hue);
+  real y = real(0.8660254037844386) * sin(hue);
+  vec3 color = vec3(x, real(-0.5) * x + y, real(-0.5) * x - y);  // the cosines of hues a third of a turn apart
   return (vec3(real(0.5), real(0.5), real(0.5)) + color * real(0.4)) * brightness;
 }
