@@ -5,8 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "stipple/camera/pose.h"
-#include "stipple/core/error.h"
+#include "stipple/synth/capture.h"
 #include "stipple/synth/faults.h"
 #include "stipple/synth/random_stream.h"
 #include "stipple/synth/still_life.h"
@@ -21,50 +20,19 @@ struct Ring {
 };
 constexpr std::array<Ring, 3> kRings{{{3.5f, 0.75f}, {3.4f, 1.7f}, {2.9f, 2.7f}}};
 
-constexpr float kFocal = 0.95f;        // relative to the image's longer side
 constexpr float kJitter = 0.06f;       // in scene units, each way; for positions and targets
 constexpr float kAngleJitter = 0.15f;  // relative to the angle between neighbours, each way
 constexpr float kMostJitter = 0.05f;   // the same, relative to a full turn, so that few views stay apart
-
-void check_range(const char* option, float value, float limit) {
-  if (!(0 <= value && value <= limit))
-    throw OptionError(option, fmt::format("must be from 0 to {}, not {}", limit, value));
-}
-
-void check(const SynthOptions& options) {
-  if (options.view_count < 1)
-    throw Error(fmt::format("a scene needs at least 1 view, not {}", options.view_count));
-  if (options.width_px < 1 || options.height_px < 1)
-    throw Error(
-        fmt::format("photos need at least 1 x 1 pixels, not {} x {}", options.width_px, options.height_px));
-  check_range("pose_noise", options.pose_noise_degrees, 20);  // beyond these limits nothing can be recognised
-  check_range("focal_noise", options.focal_noise, 1);
-  check_range("blur", options.blur_px, 100);
-  check_range("exposure", options.exposure_stops, 5);
-  if (options.passer_by_count < 0 || options.passer_by_count > options.view_count)
-    throw OptionError("passers_by", fmt::format("must be from 0 to the number of photos, {}, not {}",
-                                                options.view_count, options.passer_by_count));
-}
 
 Vec3f jitter(Random& random) {
   const auto one = [&] { return random.uniform(-kJitter, kJitter); };
   return {one(), one(), one()};
 }
 
-Camera camera_at(Vec3f position, Vec3f target, const SynthOptions& options) {
-  const auto width = static_cast<float>(options.width_px), height = static_cast<float>(options.height_px);
-  const float focal_px = kFocal * std::max(width, height);
-  return {look_at(position, target, {0, 0, 1}),
-          {focal_px, focal_px},
-          {width / 2, height / 2},
-          options.width_px,
-          options.height_px};
-}
-
 }  // namespace
 
 std::vector<SynthView> synth_cameras(const SynthOptions& options) {
-  check(options);
+  synth::check(options);
   Random random = synth::random_stream(options.seed, synth::Stream::kCameras);
   std::vector<SynthView> views;
   constexpr int kRingCount = static_cast<int>(kRings.size());
@@ -79,7 +47,7 @@ std::vector<SynthView> synth_cameras(const SynthOptions& options) {
       const float angle = 6.2831853f * turn / static_cast<float>(end - begin);
       const Vec3f place(ring.radius * std::cos(angle), ring.radius * std::sin(angle), ring.height);
       const Vec3f position = place + jitter(random), target = synth::kMiddle + jitter(random);
-      const Camera camera = camera_at(position, target, options);
+      const Camera camera = synth::camera_at(position, target, {0, 0, 1}, options);
       views.push_back({fmt::format("{:04}.png", views.size() + 1), camera, camera});
     }
   }

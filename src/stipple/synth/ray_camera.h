@@ -18,7 +18,7 @@ class RayCamera {
 
   Ray ray(Vec2f at_px) const {
     const Vec2f slope = (at_px - center_px_) / focal_px_;
-    return {position_, normalized(world_from_camera_ * Vec3f(slope.x, slope.y, 1))};
+    return {position_, synth::normalized(world_from_camera_ * Vec3f(slope.x, slope.y, 1))};
   }
 
   // z, in the camera's frame, of the point at this distance along the ray.

@@ -2,13 +2,11 @@
 #include "stipple/synth/render.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <span>
 #include <utility>
 
 #include "stipple/core/parallel.h"
-#include "stipple/core/random.h"
+#include "stipple/synth/adaptive_pixel.h"
 #include "stipple/synth/ray_camera.h"
 #include "stipple/synth/shade.h"
 
@@ -16,32 +14,7 @@ namespace stipple::synth {
 
 namespace {
 
-constexpr int kRun = 16;                  // consecutive pixels of a row that share their candidates
-constexpr std::size_t kFirstSamples = 4;  // per pixel; all 16 are taken only if these differ
-constexpr float kContrast = 0.2f;
-
-// The order of the samples: cells x + 4 y of a 4 x 4 grid in a pixel. The first four share no row or column.
-constexpr std::array<int, 16> kCells{4, 2, 13, 11, 1, 7, 8, 14, 0, 6, 9, 15, 5, 3, 12, 10};
-
-// The colour times alpha, then alpha.
-using Rgba = std::array<float, 4>;
-
-Rgba mean_of(std::span<const Rgba> values) {
-  Rgba mean{};
-  for (const Rgba& value : values)
-    for (std::size_t c = 0; c < mean.size(); ++c) mean[c] += value[c];
-  for (float& channel : mean) channel *= 1 / static_cast<float>(values.size());
-  return mean;
-}
-
-// Whether no channel varies by more than kContrast of its maximum; the darkest tones may vary more.
-bool looks_even(std::span<const Rgba> values) {
-  for (std::size_t c = 0; c < Rgba().size(); ++c) {
-    const auto [low, high] = std::ranges::minmax_element(values, {}, [c](const Rgba& v) { return v[c]; });
-    if ((*high)[c] - (*low)[c] > kContrast * ((*high)[c] + 0.1f)) return false;
-  }
-  return true;
-}
+constexpr int kRun = 16;  // consecutive pixels of a row that share their candidates
 
 class Renderer {
  public:
@@ -55,7 +28,10 @@ class Renderer {
   Image light() const {
     Image image(width_px_, height_px_, static_cast<int>(Rgba().size()));
     for_each_pixel([&](const Candidates& candidates, int x, int y) {
-      std::ranges::copy(pixel_light(candidates, x, y), &image.at(x, y, 0));
+      const Rgba light = pixel_light(x, y, [&](Vec2f at_px, Vec2f sun_start, int i) {
+        return sample(candidates, eye_.ray(at_px), {sun_start, i * kSunRays});
+      });
+      std::ranges::copy(light, &image.at(x, y, 0));
     });
     return image;
   }
@@ -101,27 +77,11 @@ class Renderer {
     return hit.object == &scene_.dome || !is_shown(hit) ? 0 : eye_.depth(ray, hit.distance);
   }
 
-  Rgba sample(const Candidates& candidates, int x, int y, std::size_t i, Vec2f sun_start) const {
-    const auto inside = [](int cell) { return (static_cast<float>(cell) + 0.5f) / 4; };
-    const Ray ray = eye_.ray(
-        {static_cast<float>(x) + inside(kCells[i] % 4), static_cast<float>(y) + inside(kCells[i] / 4)});
+  Rgba sample(const Candidates& candidates, const Ray& ray, const SquareSequence& sequence) const {
     const Hit hit = first_hit(scene_, candidates, ray);
     if (!is_shown(hit)) return {};
-    const Vec3f color = radiance(scene_, ray, hit, {sun_start, static_cast<int>(i) * kSunRays});
+    const Vec3f color = radiance(scene_, ray, hit, sequence);
     return {color.x, color.y, color.z, 1};
-  }
-
-  Rgba pixel_light(const Candidates& candidates, int x, int y) const {
-    Random random(static_cast<std::uint64_t>(y), 2 * static_cast<std::uint64_t>(x));  // two numbers per pixel
-    const Vec2f sun_start(random.uniform(), random.uniform());
-    std::array<Rgba, kCells.size()> samples;
-    const auto take = [&](std::size_t from, std::size_t to) {
-      for (std::size_t i = from; i < to; ++i) samples[i] = sample(candidates, x, y, i, sun_start);
-    };
-    take(0, kFirstSamples);
-    if (looks_even({samples.data(), kFirstSamples})) return mean_of({samples.data(), kFirstSamples});
-    take(kFirstSamples, samples.size());
-    return mean_of(samples);
   }
 
   RayCamera eye_;

@@ -32,12 +32,6 @@ Vec3f surface_color(const Ray& ray, const Hit& hit) {
   return color_at(hit.object->material, local_point(hit.object->shape, ray.at(hit.distance)));
 }
 
-// Maps the unit square uniformly to the unit disc.
-Vec2f on_disc(Vec2f u) {
-  const float radius = std::sqrt(u.x), angle = 6.2831853f * u.y;
-  return {radius * std::cos(angle), radius * std::sin(angle)};
-}
-
 struct SunLight {
   Vec3f direction;  // unit, towards the middle of the sun
   float part;       // visible fraction of the sun
@@ -88,13 +82,6 @@ float mirrored_part(float gloss, float cosine) {
 }
 
 }  // namespace
-
-// Roberts' R2 sequence, a two-dimensional golden ratio: steps of 1/g and 1/g^2, where g^3 = g + 1.
-Vec2f SquareSequence::at(int i) const {
-  const auto n = static_cast<float>(index + i);
-  const float x = start.x + n * 0.75487767f, y = start.y + n * 0.56984029f;
-  return {x - std::floor(x), y - std::floor(y)};
-}
 
 Vec3f matte_radiance(const StillLife& scene, const Ray& ray, const Hit& hit, const SquareSequence& sequence) {
   const Vec3f color = surface_color(ray, hit);
