@@ -56,6 +56,30 @@ TEST_P(ColmapFormats, RoundTrips) {
   EXPECT_EQ(colmap_format(folder.path()), GetParam());
 }
 
+// More than are held at once.
+TEST_P(ColmapFormats, WritesPointsWhileTheyAreMade) {
+  constexpr std::size_t kCount = 200'000;
+  Points all;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    all.position.emplace_back(static_cast<float>(i), 1, 2);
+    all.color.push_back({static_cast<std::uint8_t>(i), 1, 2});
+  }
+  std::size_t made = 0, most = 0;
+  const PointStream stream(kCount, [&](std::size_t begin, std::size_t end) {
+    EXPECT_EQ(begin, made);
+    made = end;
+    most = std::max(most, end - begin);
+    return part_of(all, begin, end);
+  });
+  TestFolder folder;
+  save_colmap(test_images(2), stream, GetParam(), folder.path());
+  EXPECT_EQ(made, kCount);
+  EXPECT_LT(most, kCount / 2);
+  const ColmapModel model = load_colmap(folder.path());
+  EXPECT_EQ(model.points.position, all.position);
+  EXPECT_EQ(model.points.color, all.color);
+}
+
 // Including rotations whose quaternion has zeros.
 TEST_P(ColmapFormats, RoundTripsAnyRotation) {
   TestFolder folder;

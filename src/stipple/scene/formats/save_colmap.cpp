@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -81,7 +82,26 @@ void append(std::string& to, T value) {
   to.append(bytes, sizeof(T));
 }
 
-void save_binary(std::span<const PosedImage> views, const Cameras& cameras, const Points& points,
+// Writes a header and the points in parts: `append_point(text, number, position, color)` adds one.
+template <class AppendPoint>
+void write_points(const PointStream& points, std::string text, const fs::path& path,
+                  const AppendPoint& append_point) {
+  constexpr std::size_t kPart = 1 << 16;
+  OutputFile file(path);
+  for (std::size_t begin = 0; begin < points.count; begin += kPart) {
+    const Points part = points.range(begin, std::min(points.count, begin + kPart));
+    for (std::size_t i = 0; i < part.size(); ++i)
+      append_point(text, begin + i + 1, part.position[i], part.color[i]);
+    file.write(text);
+    text.clear();
+  }
+  file.write(text);  // the header, if there are no points
+  file.commit();
+}
+
+using Color = std::array<std::uint8_t, 3>;
+
+void save_binary(std::span<const PosedImage> views, const Cameras& cameras, const PointStream& points,
                  const fs::path& folder) {
   std::string text;
   append<std::uint64_t>(text, cameras.entries.size());
@@ -96,15 +116,15 @@ void save_binary(std::span<const PosedImage> views, const Cameras& cameras, cons
   save(folder / "cameras.bin", text);
 
   text.clear();
-  append<std::uint64_t>(text, points.size());
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    append<std::uint64_t>(text, i + 1);
-    for (int k = 0; k < 3; ++k) append(text, static_cast<double>(points.position[i][k]));
-    for (std::uint8_t c : points.color[i]) append(text, c);
-    append(text, 0.0);
-    append<std::uint64_t>(text, 0);
-  }
-  save(folder / "points3D.bin", text);
+  append<std::uint64_t>(text, points.count);
+  write_points(points, text, folder / "points3D.bin",
+               [](std::string& to, std::size_t number, Vec3f position, const Color& color) {
+                 append<std::uint64_t>(to, number);
+                 for (int k = 0; k < 3; ++k) append(to, static_cast<double>(position[k]));
+                 for (std::uint8_t c : color) append(to, c);
+                 append(to, 0.0);
+                 append<std::uint64_t>(to, 0);
+               });
 
   text.clear();
   append<std::uint64_t>(text, views.size());
@@ -120,7 +140,7 @@ void save_binary(std::span<const PosedImage> views, const Cameras& cameras, cons
   save(folder / "images.bin", text);
 }
 
-void save_text(std::span<const PosedImage> views, const Cameras& cameras, const Points& points,
+void save_text(std::span<const PosedImage> views, const Cameras& cameras, const PointStream& points,
                const fs::path& folder) {
   std::string text = fmt::format("# CAMERA_ID MODEL WIDTH HEIGHT PARAMS[]\n# Number of cameras: {}\n",
                                  cameras.entries.size());
@@ -132,13 +152,11 @@ void save_text(std::span<const PosedImage> views, const Cameras& cameras, const 
   }
   save(folder / "cameras.txt", text);
 
-  text = fmt::format("# POINT3D_ID X Y Z R G B ERROR TRACK[]\n# Number of points: {}\n", points.size());
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const Vec3f p = points.position[i];
-    const auto& c = points.color[i];
-    text += fmt::format("{} {} {} {} {} {} {} 0\n", i + 1, p.x, p.y, p.z, c[0], c[1], c[2]);
-  }
-  save(folder / "points3D.txt", text);
+  text = fmt::format("# POINT3D_ID X Y Z R G B ERROR TRACK[]\n# Number of points: {}\n", points.count);
+  write_points(points, text, folder / "points3D.txt",
+               [](std::string& to, std::size_t number, Vec3f p, const Color& c) {
+                 to += fmt::format("{} {} {} {} {} {} {} 0\n", number, p.x, p.y, p.z, c[0], c[1], c[2]);
+               });
 
   text = fmt::format(
       "# IMAGE_ID QW QX QY QZ TX TY TZ CAMERA_ID NAME, then a line of points\n"
@@ -156,7 +174,18 @@ void save_text(std::span<const PosedImage> views, const Cameras& cameras, const 
 
 }  // namespace
 
+Points part_of(const Points& points, std::size_t begin, std::size_t end) {
+  const auto from = static_cast<std::ptrdiff_t>(begin), to = static_cast<std::ptrdiff_t>(end);
+  return {{points.position.begin() + from, points.position.begin() + to},
+          {points.color.begin() + from, points.color.begin() + to}};
+}
+
 void save_colmap(PosedImages views, const Points& points, ColmapFormat format, const fs::path& folder) {
+  const auto range = [&points](std::size_t begin, std::size_t end) { return part_of(points, begin, end); };
+  save_colmap(views, PointStream(points.size(), range), format, folder);
+}
+
+void save_colmap(PosedImages views, const PointStream& points, ColmapFormat format, const fs::path& folder) {
   const Cameras cameras = shared_cameras(views);
   if (format == ColmapFormat::kBinary)
     save_binary(views, cameras, points, folder);

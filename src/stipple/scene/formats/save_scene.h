@@ -2,10 +2,12 @@
 #pragma once
 // Writes scenes into an existing folder.
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "stipple/scene/formats/colmap.h"
 #include "stipple/scene/scene.h"
@@ -22,8 +24,23 @@ struct PosedImage {
 
 using PosedImages = std::span<const PosedImage>;
 
+// Points that are made while they are written, since there may be too many to hold at once.
+struct PointStream {
+  // Returns the points [begin, end) of all; called for ranges that follow each other.
+  using Range = std::function<Points(std::size_t begin, std::size_t end)>;
+
+  std::size_t count;
+  Range range;
+
+  PointStream(std::size_t count_, Range range_) : count(count_), range(std::move(range_)) {}
+};
+
+Points part_of(const Points& points, std::size_t begin, std::size_t end);
+
 // Writes cameras, points3D and, last, images into this folder, usually sparse/0. Equal lenses share a camera.
 void save_colmap(PosedImages images, const Points& points, ColmapFormat format,
+                 const std::filesystem::path& folder);
+void save_colmap(PosedImages images, const PointStream& points, ColmapFormat format,
                  const std::filesystem::path& folder);
 
 // Writes transforms.json in nerfstudio's dialect, and points.ply unless there are no points. The photos are
@@ -47,6 +64,9 @@ struct SceneWriter {
   bool needs_utf8;           // its files, of JSON or XML, can only name photos in UTF-8
   bool has_test_views;       // it says which views are held out
   void (*save)(PosedImages images, const Points& points, const std::filesystem::path& folder);
+  // The same without holding all points at once; null if the format needs them.
+  void (*save_stream)(PosedImages images, const PointStream& points,
+                      const std::filesystem::path& folder) = nullptr;
 };
 
 // All formats, in the order in which load_scene() looks for them.

@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-template <ColmapFormat format>
-void save_colmap_scene(PosedImages images, const Points& points, const fs::path& folder) {
+template <ColmapFormat format, class AnyPoints>
+void save_colmap_scene(PosedImages images, const AnyPoints& points, const fs::path& folder) {
   std::error_code error;
   const fs::path model = folder / "sparse" / "0";
   fs::create_directories(model, error);
@@ -24,9 +24,13 @@ void save_colmap_scene(PosedImages images, const Points& points, const fs::path&
   save_colmap(images, points, format, model);
 }
 
+constexpr ColmapFormat kBinary = ColmapFormat::kBinary, kText = ColmapFormat::kText;
+
 constexpr SceneWriter kWriters[] = {
-    {"colmap", "images", "sparse/0/images.bin", false, false, save_colmap_scene<ColmapFormat::kBinary>},
-    {"colmap-text", "images", "sparse/0/images.txt", false, false, save_colmap_scene<ColmapFormat::kText>},
+    {"colmap", "images", "sparse/0/images.bin", false, false, save_colmap_scene<kBinary, Points>,
+     save_colmap_scene<kBinary, PointStream>},
+    {"colmap-text", "images", "sparse/0/images.txt", false, false, save_colmap_scene<kText, Points>,
+     save_colmap_scene<kText, PointStream>},
     {"transforms", "images", "transforms.json", true, true, save_transforms},
     {"opensfm", "images", "reconstruction.json", true, false, save_opensfm},
     {"openmvg", "images", "sfm_data.json", true, false, save_openmvg},
