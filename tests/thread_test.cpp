@@ -18,6 +18,7 @@
 #include "stipple/core/fair_mutex.h"
 #include "stipple/core/parallel.h"
 #include "stipple/photo/photo_cache.h"
+#include "stipple/synth/city/block_cache.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/conformance_scenes.h"
 
@@ -191,6 +192,26 @@ TEST(Threads, MayRenderAModelBetweenTrainingSteps) {
         EXPECT_EQ(render(*backend, state.gaussians, view, pass).color.values.size(), 3u * 48 * 40);
     }
   });
+}
+
+// Threads that enter the same blocks get the same ones, though the cache has room for few of them.
+TEST(BlockCache, GivesAllThreadsTheSameBlocks) {
+  using synth::city::BlockCache, synth::city::Place;
+  constexpr int kBlocks = 12;
+  std::array<float, kBlocks> tops;
+  for (int i = 0; i < kBlocks; ++i)
+    tops[static_cast<std::size_t>(i)] = synth::city::make_block(1, {i, 2}).top;
+  BlockCache cache(1, 3);
+  std::atomic<int> wrong = 0;
+  run_together(4, [&](std::size_t thread) {
+    for (int n = 0; n < 200; ++n) {
+      const int i = (n * (1 + 2 * static_cast<int>(thread))) % kBlocks;
+      const auto block = cache.at({i, 2});
+      wrong += block->place != Place{i, 2} || block->top != tops[static_cast<std::size_t>(i)];
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(cache.made_count(), static_cast<std::size_t>(kBlocks));
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// stipple synth: writes the built-in test scene, a folder of photos with cameras and points.
+// stipple synth: writes a built-in test scene, a folder of photos with cameras and points: the still life, or
+// a city of any size.
 #include "stipple/synth/synth.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "apps/stipple/commands.h"
@@ -19,6 +21,7 @@
 #include "stipple/io/image/image_file.h"
 #include "stipple/io/npy.h"
 #include "stipple/scene/formats/save_scene.h"
+#include "stipple/synth/city/city.h"
 
 namespace stipple {
 
@@ -28,9 +31,38 @@ namespace fs = std::filesystem;
 
 struct SynthArguments {
   std::string output, size = "640x480", format = "colmap";
-  bool depth = false;
+  bool depth = false, is_city = false;
+  int block_count = 0;  // of the city; 0 means choose
   SynthOptions options;
 };
+
+// What is photographed. Points are made when they are written.
+struct Subject {
+  std::vector<SynthView> views;
+  std::function<SynthPicture(const SynthView&)> render;
+  std::function<PointStream()> points;
+  std::string description;  // for users
+};
+
+Subject still_life(const SynthOptions& options) {
+  const auto points = [options] {
+    const auto all = std::make_shared<const Points>(synth_points(options));
+    return PointStream(all->size(),
+                       [all](std::size_t begin, std::size_t end) { return part_of(*all, begin, end); });
+  };
+  return {synth_cameras(options), [options](const SynthView& view) { return synth_render(view, options); },
+          points, ""};
+}
+
+Subject city_of(const SynthArguments& a) {
+  const auto city = std::make_shared<const City>(CityOptions{a.options, a.block_count});
+  const auto points = [city] {
+    return PointStream(city->point_count(),
+                       [city](std::size_t begin, std::size_t end) { return city->points(begin, end); });
+  };
+  return {city->cameras(), [city](const SynthView& view) { return city->render(view); }, points,
+          fmt::format(" of a city of {0} x {0} blocks", city->block_count())};
+}
 
 void save_depth(const SynthPicture& picture, const fs::path& path) {
   Image depth(picture.photo.width_px, picture.photo.height_px, 1);
@@ -49,11 +81,16 @@ ByteImage image_of(const SynthPicture& picture) {
   return image;
 }
 
-void save_cameras(const SynthArguments& a, const std::vector<SynthView>& views) {
+void save_cameras(const SynthArguments& a, const Subject& subject) {
   std::vector<PosedImage> images;
-  for (const SynthView& v : views)
+  for (const SynthView& v : subject.views)
     images.push_back({v.name, pinhole_lens(v.written_camera), v.written_camera.camera_from_world});
-  scene_writer(a.format).save(images, synth_points(a.options), a.output);
+  const SceneWriter& writer = scene_writer(a.format);
+  const PointStream points = subject.points();
+  if (writer.save_stream)
+    writer.save_stream(images, points, a.output);
+  else
+    writer.save(images, points.range(0, points.count), a.output);
 }
 
 // Refuses a folder with files of another format that would be read instead of the new ones.
@@ -70,7 +107,8 @@ void run_synth(SynthArguments a) {
   a.options.width_px = size.width_px;
   a.options.height_px = size.height_px;
   check_output(a);
-  const std::vector<SynthView> views = synth_cameras(a.options);
+  const Subject subject = a.is_city ? city_of(a) : still_life(a.options);
+  const std::vector<SynthView>& views = subject.views;
   const fs::path images = create_folder(fs::path(a.output) / scene_writer(a.format).image_folder);
   const fs::path depths = a.depth ? create_folder(fs::path(a.output) / "depth") : fs::path();
   catch_interrupts();
@@ -80,15 +118,15 @@ void run_synth(SynthArguments a) {
     if (interrupted())
       throw Error(fmt::format("interrupted after {} of {} views; the scene in {} is incomplete", done,
                               views.size(), a.output));
-    const SynthPicture picture = synth_render(view, a.options);
+    const SynthPicture picture = subject.render(view);
     save_png(image_of(picture), images / view.name);
     if (a.depth) save_depth(picture, depths / fs::path(view.name).replace_extension(".npy"));
     progress.update(++done, "views");
   }
-  save_cameras(a, views);
+  save_cameras(a, subject);
   progress.finish(done, "views");
-  print("{}: {} views of {}x{}, seed {}\n", a.output, views.size(), a.options.width_px, a.options.height_px,
-        a.options.seed);
+  print("{}: {} views of {}x{}{}, seed {}\n", a.output, views.size(), a.options.width_px, a.options.height_px,
+        subject.description, a.options.seed);
 }
 
 std::vector<std::string> format_names() {
@@ -125,12 +163,26 @@ void add_fault_flags(CLI::App& command, SynthOptions& options) {
   command.add_flag("--no-points", options.no_points, "write no points")->group(kGroup)->excludes(black);
 }
 
+// Options of the still life are errors with the city, and the other way round.
+void add_city_flags(CLI::App& command, SynthArguments& a) {
+  CLI::Option* city =
+      command.add_flag("--city", a.is_city,
+                       "a city from the air and from its streets, of any size, instead of the still life");
+  for (const char* flag : {"--transparent", "--pose-noise", "--passers-by"})
+    city->excludes(command.get_option(flag));
+  command
+      .add_option("--blocks", a.block_count,
+                  "blocks along each side of the city; without it, 1 block for about 4 photos")
+      ->check(whole_number(1, 256))
+      ->needs(city);
+}
+
 }  // namespace
 
 void add_synth(CLI::App& app) {
   auto a = std::make_shared<SynthArguments>();
   CLI::App* command =
-      app.add_subcommand("synth", "Make the built-in test scene: ray-traced photos with cameras and points");
+      app.add_subcommand("synth", "Make a built-in test scene: ray-traced photos with cameras and points");
   command->add_option("-o,--output", a->output, "folder for the scene")->required();
   command->add_option("--views", a->options.view_count, "number of photos")
       ->check(whole_number(1, 100'000))
@@ -146,6 +198,7 @@ void add_synth(CLI::App& app) {
   command->add_flag("--transparent", a->options.transparent,
                     "show the objects alone, with alpha 0 where the ground and the sky would be");
   add_fault_flags(*command, a->options);
+  add_city_flags(*command, *a);
   command->callback([a] { run_synth(*a); });
 }
 

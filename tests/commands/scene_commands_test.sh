@@ -109,6 +109,37 @@ run synth -o bad --views 5 --passers-by 6
 check "more passers-by than photos: usage error" status_is 2
 check "a refused option leaves no folder" [ ! -e bad ]
 
+# The city: any number of views, points in every format, and the same bits every time.
+for format in colmap transforms; do
+  run synth --city -o city-$format --views 16 --size 48x36 --format $format --depth
+  check "synth --city --format $format succeeds" status_is 0
+  check "synth --city says how large the city is" says "city-$format: 16 views of 48x36 of a city of 2 x 2 blocks, seed 1"
+  check "synth --city writes 16 photos" [ "$(ls city-$format/images | wc -l)" = 16 ]
+  check "synth --city writes 16 depth maps" [ "$(ls city-$format/depth/*.npy | wc -l)" = 16 ]
+  run check city-$format
+  check "check accepts the city" status_is 0
+  check "check counts the points of the city" says "points   6000, of which a photo shows about "
+done
+run synth --city -o city-again --views 16 --size 48x36
+check "the same seed gives the same city" cmp city-colmap/images/0003.png city-again/images/0003.png
+check "the same seed gives the same points of the city" cmp city-colmap/sparse/0/points3D.bin city-again/sparse/0/points3D.bin
+run synth --city -o city-other --views 16 --size 48x36 --blocks 3 --seed 2 --blur 2 --exposure 0.5 --no-points
+check "synth --city takes --blocks" says "3 x 3 blocks"
+check "another seed gives another city" [ "$(cmp -s city-colmap/images/0003.png city-other/images/0003.png; echo $?)" = 1 ]
+run train city-colmap -o city-run --steps 30 --backend cpu --eval
+check "the city can be trained on" status_is 0
+for flag in --transparent "--pose-noise 1" "--passers-by 2"; do
+  run synth --city -o bad $flag
+  check "synth --city $flag: usage error" status_is 2
+  check "synth --city $flag: the error names both" one_line_with "${flag%% *} excludes --city"
+done
+run synth -o bad --blocks 3
+check "--blocks needs --city" status_is 2
+check "--blocks needs --city: the error says so" one_line_with "--blocks requires --city"
+run synth --city -o bad --blocks 257
+check "too many blocks: the error gives the range" one_line_with "from 1 to 256"
+check "refused options of the city leave no folder" [ ! -e bad ]
+
 run check colmap -o report.png
 check "the plot of check is a PNG" [ "$(head -c 4 report.png | tail -c 3)" = PNG ]
 run check colmap -o nowhere/report.png

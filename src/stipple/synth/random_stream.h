@@ -13,7 +13,9 @@ enum class Stream : std::uint64_t {
   kBlur,
   kExposure,
   kPassersBy,
-  kFigures
+  kFigures,
+  kCityCameras,
+  kCityPoints
 };
 
 inline Random random_stream(std::uint64_t seed, Stream stream) {
