@@ -56,9 +56,13 @@ Subject still_life(const SynthOptions& options) {
 
 Subject city_of(const SynthArguments& a) {
   const auto city = std::make_shared<const City>(CityOptions{a.options, a.block_count});
-  const auto points = [city] {
-    return PointStream(city->point_count(),
-                       [city](std::size_t begin, std::size_t end) { return city->points(begin, end); });
+  const auto points = [city, output = a.output] {
+    return PointStream(city->point_count(), [city, output](std::size_t begin, std::size_t end) {
+      if (interrupted())
+        throw Error(fmt::format("interrupted after {} of {} points; the scene in {} is incomplete", begin,
+                                city->point_count(), output));
+      return city->points(begin, end);
+    });
   };
   return {city->cameras(), [city](const SynthView& view) { return city->render(view); }, points,
           fmt::format(" of a city of {0} x {0} blocks", city->block_count())};

@@ -136,7 +136,7 @@ Vec3f leaves(const Part& part, Vec3f local, float footprint) {
   const float shift = static_cast<float>(part.variant % 997);
   const Vec3f q = local + Vec3f(shift, 0, 0);
   return mix(part.accent, part.base * 1.2f,
-             0.5f + 1.3f * stain(q, 0.3f, footprint) + 0.9f * stain(q, 0.9f, footprint));
+             0.5f + 2 * stain(q, 0.3f, footprint) + 1.2f * stain(q, 0.9f, footprint));
 }
 
 Vec3f plain(const Part& part, Vec3f local, float footprint) {
