@@ -60,7 +60,7 @@ suite("comparing", () => {
   }));
 
   test("the scores of both against a photo", () => inPage(
-    server.url, { viewport: { width: 1180, height: 720 } }, async (page) => {
+    server.url, {}, async (page) => {
       await openTab(page, "Photos");
       const { views } = await helloOf(page);
       const view = views.find((v) => v.is_test);

@@ -140,7 +140,7 @@ suite("a model", () => {
     await broken.stop();
   });
 
-  test("a picture of it", () => inPage(server.url, { viewport: { width: 1180, height: 720 } }, async (page) => {
+  test("a picture of it", () => inPage(server.url, {}, async (page) => {
     await openTab(page, "View");
     await settled(page);
     await screenshot(page, "model");

@@ -18,7 +18,7 @@ suite("the plain page", () => {
   after(() => server.stop());
 
   test("it shows the streamed picture, and pauses the training", async () => {
-    const page = await openPage(null);
+    const page = await openPage(null, { viewport: { width: 960, height: 480 } });
     const html = await readFile(new URL("../../../viewer/plain.html", import.meta.url), "utf8");
     await page.route(server.url, (route) => route.fulfill({ contentType: "text/html; charset=utf-8", body: html }));
     await page.goto(server.url);

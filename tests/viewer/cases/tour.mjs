@@ -6,8 +6,8 @@ import { contrast } from "../helpers/images.mjs";
 import { afterChange, drag, helloOf, inPage, openTab, pictureOf, press, settled } from "../helpers/pages.mjs";
 import { run, scene, screenshot, stipple } from "../helpers/world.mjs";
 
-const kDesk = { viewport: { width: 1200, height: 720 }, colorScheme: "dark" };
 const real = process.env.STIPPLE_TOUR; // the folder of a run
+const kDesk = real ? { viewport: { width: 1200, height: 720 }, colorScheme: "dark" } : {};
 const training = process.env.STIPPLE_TOUR_TRAINING; // the address of a run that trains with --view
 
 async function photograph(page, name) {

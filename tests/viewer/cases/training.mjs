@@ -109,7 +109,7 @@ suite("training", () => {
   }));
 
   test("stopping asks first, saves, and leaves the last picture in the page", () => inPage(
-    server.url, { viewport: { width: 1180, height: 760 } }, async (page) => {
+    server.url, {}, async (page) => {
       await settled(page);
       await waitForStep(page, await stepOf(page) + 5);
       await screenshot(page, "training");

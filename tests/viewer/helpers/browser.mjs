@@ -24,7 +24,7 @@ const isOfPage = (url, origin) => origin === null || /^(data|blob|about):/.test(
 // Opens a page of its own context. `faults` collects console errors, exceptions, requests to other hosts and violations
 // of the policy of the page.
 export async function visit(browser, url, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 960, height: 480 }, reducedMotion: "reduce", ...options });
+  const context = await browser.newContext({ viewport: { width: 760, height: 400 }, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
   const faults = [];
   const origin = url && new URL(url).origin; // null: anything
