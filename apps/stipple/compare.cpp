@@ -197,8 +197,9 @@ void add_compare(CLI::App& app) {
                      "their scores of each photo")
           ->excludes(json);
   command
-      ->add_option("--scene", a->served.scene,
-                   "folder of the scene whose photos are shown; by default, that of the first run")
+      ->add_option(
+          "--scene", a->served.scene,
+          "folder of the scene whose photos are shown; by default, that of the first one, if it is a run")
       ->needs(view);
   add_server_flags(*command, a->server);
   add_backend_options(*command, a->served.backend);
