@@ -4,10 +4,12 @@
 
 One run trains all the time. Phases in which nobody looks at it take turns with phases in which one or four visitors do, at
 rest or moving all the time, so that neither the growth of the model nor other work of the machine favours one of them. Every
-visitor draws at once what it receives, on this machine, and over the loopback. The ratio is the speed of a phase to the mean
-of the phases before and after it, in which nobody looked; the budget promises at least 1 - budget."""
+visitor draws at once what it receives, over the loopback. Visitors run at the lowest priority, since their work is done on other
+machines in life, and on the CPU backend it would otherwise take cores away from the training. The ratio is the speed of a
+phase to the mean of the phases before and after it, in which nobody looked; the budget promises at least 1 - budget."""
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import struct
@@ -132,6 +134,7 @@ with tempfile.TemporaryDirectory() as work:
     with Viewer(arguments.stipple, "train", scene, "-o", f"{work}/run", "--backend", arguments.backend, "--steps", "1000000",
                 "--refine-from", "0", "--sh-every", "3", "--max-gaussians", arguments.max_gaussians, "--guard", "off",
                 "--checkpoint-every", "0", "--view", "--port", "0", "--view-budget", arguments.budget) as viewer:
+        os.nice(19)  # of this thread and of those that it starts; the run is a process of its own
         monitor = Monitor(viewer)
         time.sleep(arguments.warm_up)
         results = {name: [] for name, _, _ in PHASES}

@@ -22,6 +22,11 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr double kStatusInterval_s = 0.25;
+constexpr double kLookInterval_s = 0.004;  // between looks at what visitors want: steps may be far shorter
+// A picture costs more than the time until it is with the sender: encoding and sending it slows down the
+// steps that run meanwhile, all of them a little, of which StepDelay sees a part. By bench/watch_cost.py,
+// runs lost 1.6 times as much as was measured here, on an H200 as on two cores of a CPU.
+constexpr double kCostFactor = 1.6;
 constexpr double kPausedInterval_s = 0.1;  // between looks at whether the program was interrupted
 constexpr double kLastPictures_s = 2;
 constexpr double kRunningShare = 0.05;  // weight of the latest step in running means
@@ -77,6 +82,7 @@ LiveTraining::LiveTraining(const LiveOptions& options, const LiveRun& run, const
 void LiveTraining::stepped(const StepReport& report, double seconds) {
   step_ = report.step;
   seconds_ = seconds;
+  refined_s_ = report.ms[static_cast<std::size_t>(Stage::kRefine)] / 1000;
   if (report.was_skipped) return;
   const auto loss = static_cast<double>(report.loss);
   follow(loss_, loss, kRunningShare);
@@ -100,11 +106,30 @@ void LiveTraining::enter(State state) {
 void LiveTraining::carry_on() { enter(is_paused_ ? State::kPaused : State::kTraining); }
 
 LiveTraining::Wish LiveTraining::serve() {
-  follow(step_s_, seconds_since(served_), kRunningShare);
+  const double step_s = seconds_since(served_);
+  follow(step_s_, step_s, kRunningShare);
+  const bool was_disturbed = std::exchange(is_disturbing_, !sender_.is_idle());
+  const double charged_s = delay_.charge(step_s - std::exchange(refined_s_, 0), was_disturbed);
+  if (charged_s > 0) site_.audience().spend(charged_s);
   Wish wish = Wish::kTrain;
-  if (!site_.is_quiet() || is_paused_) wish = serve_visitors();
+  const bool may_look = is_paused_ || seconds_since(looked_) >= kLookInterval_s;
+  if (may_look && (!site_.is_quiet() || is_paused_)) {
+    wish = serve_and_charge();
+    looked_ = Clock::now();
+  }
   if (site_.audience().is_empty() && std::exchange(has_frame_, false)) run_.trainer.release_frame();
   served_ = Clock::now();
+  return wish;
+}
+
+// Also charges what is no picture or score: asking who wants what.
+LiveTraining::Wish LiveTraining::serve_and_charge() {
+  const auto start = Clock::now();
+  const double spent_s = site_.audience().spent_s(), paused_s = paused_s_;
+  const Wish wish = serve_visitors();
+  const double rest_s =
+      seconds_since(start) - (site_.audience().spent_s() - spent_s) - (paused_s_ - paused_s);
+  if (rest_s > 0 && !is_paused_) site_.audience().spend(rest_s);
   return wish;
 }
 
@@ -164,7 +189,8 @@ void LiveTraining::answer(const Audience::Order& order) {
     problem = error.what();
   }
   if (problem.empty()) {
-    site_.audience().finished(order, seconds_since(start));
+    is_disturbing_ = true;
+    site_.audience().finished(order, kCostFactor * seconds_since(start));
     return;
   }
   run_.trainer.release_frame();

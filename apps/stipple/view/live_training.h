@@ -10,6 +10,7 @@
 
 #include "apps/stipple/server/server.h"
 #include "apps/stipple/view/picture_sender.h"
+#include "apps/stipple/view/step_delay.h"
 #include "apps/stipple/view/training_site.h"
 #include "stipple/train/trainer.h"
 
@@ -64,6 +65,7 @@ class LiveTraining {
 
   LiveTraining(const LiveOptions& options, const LiveRun& run, const Hello& hello);
 
+  Wish serve_and_charge();
   Wish serve_visitors();
   void obey(TrainingSite::Command command, Wish& wish);
   bool serve_request();
@@ -86,7 +88,10 @@ class LiveTraining {
   double loss_ = kUnknown, psnr_ = kUnknown, step_s_ = kUnknown,
          steps_per_second_ = kUnknown;  // running means
   double watch_share_ = 0;
-  Clock::time_point served_ = Clock::now();
+  Clock::time_point served_ = Clock::now(), looked_ = served_;
+  StepDelay delay_;
+  double refined_s_ = 0;        // of the last step
+  bool is_disturbing_ = false;  // a picture was rendered before the step that is now under way, or is in work
   bool has_frame_ = false;
   bool has_told_of_failure_ = false;
   Told told_;

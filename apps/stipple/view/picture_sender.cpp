@@ -33,6 +33,11 @@ bool PictureSender::is_busy() const {
   return jobs_.size() >= kMostWaiting;
 }
 
+bool PictureSender::is_idle() const {
+  const std::lock_guard lock(mutex_);
+  return jobs_.empty();
+}
+
 FramePlanes PictureSender::take_planes() {
   const std::lock_guard lock(mutex_);
   if (unused_.empty()) return {};

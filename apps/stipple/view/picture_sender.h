@@ -28,6 +28,7 @@ class PictureSender {
 
   // Whether so many frames wait that no more should be rendered. The audience is woken when that ends.
   bool is_busy() const;
+  bool is_idle() const;       // nothing waits, and nothing is in work
   FramePlanes take_planes();  // those of an earlier frame, so that their memory is used again
   void send(Job job);
   void finish();  // waits until everything is sent
