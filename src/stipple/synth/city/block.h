@@ -12,6 +12,8 @@ namespace stipple::synth::city {
 
 enum class Finish { kPlain, kFacade, kGlassFacade, kTiledRoof, kLeaves, kCabin };
 
+inline constexpr Mat3f kUpright(1, 0, 0, 0, 1, 0, 0, 0, 1);  // the rotation of most shapes
+
 // A solid with its looks. Coordinates are those of its block: the middle of the block is the origin.
 struct Part {
   Shape shape;

@@ -10,8 +10,6 @@ namespace stipple::synth::city {
 
 namespace {
 
-constexpr Mat3f kUpright(1, 0, 0, 0, 1, 0, 0, 0, 1);
-
 // Plaster, brick, sandstone and concrete.
 constexpr std::array<Vec3f, 9> kWalls{{{0.62f, 0.54f, 0.42f},
                                        {0.40f, 0.17f, 0.11f},

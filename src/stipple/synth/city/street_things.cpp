@@ -8,7 +8,6 @@ namespace stipple::synth::city {
 
 namespace {
 
-constexpr Mat3f kUpright(1, 0, 0, 0, 1, 0, 0, 0, 1);
 constexpr float kTrunk = 0.16f;  // radius, also of its round end, which stands on the ground
 constexpr std::array<Vec3f, 8> kPaints{{{0.55f, 0.05f, 0.04f},
                                         {0.75f, 0.75f, 0.74f},
