@@ -26,7 +26,7 @@ constexpr float kLeastExponent = -7.9943534f;  // -log2(255)
 
 struct Inputs {
   const ProjectedSplat* splats;
-  const std::uint32_t *gaussian_from_slot, *slot_begin, *slot_end, *bucket_begin;
+  const std::uint32_t *splat_from_slot, *slot_begin, *slot_end, *bucket_begin;
   const float *color, *dL_dcolor;
   int columns, width, height;
   float log2_alpha_max;
@@ -40,7 +40,7 @@ struct Loaded {
 
 __device__ Loaded load(const Inputs& in, unsigned slot) {
   constexpr float kLog2E = 1.44269504f;
-  const ProjectedSplat& p = in.splats[in.gaussian_from_slot[slot]];
+  const ProjectedSplat& p = in.splats[in.splat_from_slot[slot]];
   const Splat& s = p.splat;
   return {s.mean_px.x,
           s.mean_px.y,
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kPixels) pixel_kernel(Inputs in) {
     for (unsigned k = 0; k < count; ++k) {
       float field[9] = {};
       const bool is_drawn = share_of(staged[k], x + 0.5f, y + 0.5f, in.log2_alpha_max, pixel, field);
-      float* to = in.sums + 12 * static_cast<std::size_t>(in.gaussian_from_slot[batch + k]);
+      float* to = in.sums + 12 * static_cast<std::size_t>(in.splat_from_slot[batch + k]);
       if constexpr (kReduces) {
         if (!__any_sync(kAllLanes, is_drawn)) continue;
         for (float& f : field) f = sum_over_warp(f);
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(128)
     for (int f = 0; f < 9; ++f) sums[f] += field[f];
   }
   if (!any) return;
-  float* to = in.sums + 12 * static_cast<std::size_t>(in.gaussian_from_slot[slot]);
+  float* to = in.sums + 12 * static_cast<std::size_t>(in.splat_from_slot[slot]);
   for (int f = 0; f < 9; ++f) atomicAdd(to + f, sums[f]);
 }
 
@@ -286,7 +286,7 @@ void run(const BenchScene& bench) {
   DeviceArray<float> sums;
   sums.resize_zero(used.backend, 12 * bench.count);
   const Inputs in{pointer(used.b.projection.splat),
-                  pointer(used.b.bins.gaussian_from_slot),
+                  pointer(used.b.bins.splat_from_slot),
                   pointer(used.b.bins.slot_begin_from_tile),
                   pointer(used.backend.own(used.b).chunks.slot_end_from_tile),
                   pointer(device_bucket_begin),

@@ -86,11 +86,10 @@ class TileCounter {
 Counts count(Backend& backend, const BenchScene& scene, const View& view, const Pass& b) {
   Counts c;
   const auto splats = b.projection.splat.download(backend);
-  const auto slots = b.bins.gaussian_from_slot.download(backend);
+  const auto slots = b.bins.splat_from_slot.download(backend);
   const auto begin = b.bins.slot_begin_from_tile.download(backend);
   c.gaussians = static_cast<double>(scene.count);
-  c.visible = static_cast<double>(
-      std::count_if(splats.begin(), splats.end(), [](const auto& s) { return s.splat.opacity > 0; }));
+  c.visible = static_cast<double>(gaussians_of_rows(b.projection.visible.download(backend)).size());
   c.pairs = begin.back();
   c.pixels = static_cast<double>(scene.width) * scene.height;
   std::atomic<std::size_t> contributions = 0, patches = 0, processed = 0;

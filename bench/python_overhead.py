@@ -51,11 +51,13 @@ def stages(tensors: list, camera: stipple.Camera, device: str):
     def run() -> None:
         gradients = [torch.empty_like(t) for t in inputs]
         splat, planes, transmittance = new(COUNT, 16), new(3, HEIGHT, WIDTH), new(HEIGHT, WIDTH)
+        visible = torch.empty(((COUNT + 31) // 32, 2), dtype=torch.int32, device=device)
         dL_dsplat = new(COUNT, 10)
         kept.append(gradients)
         one = _stipple.Rasterization(device, COUNT, 3, at(inputs), make_view(camera))
-        one.forward(splat.data_ptr(), planes.data_ptr(), transmittance.data_ptr(), 0, stream)
-        one.backward(dL_dcolor.data_ptr(), 0, 0, dL_dsplat.data_ptr(), 0, at(gradients), False, False, stream)
+        outputs = (splat, visible, planes, transmittance)
+        one.forward(*(t.data_ptr() for t in outputs), 0, 0, 0, 0, stream)
+        one.backward(dL_dcolor.data_ptr(), 0, 0, dL_dsplat.data_ptr(), 0, 0, 0, at(gradients), False, False, stream)
 
     return run, kept.clear
 

@@ -62,18 +62,18 @@ class Workbench {
 
   void print_counts() const {
     auto splats = pass_.projection.splat.download(*backend_);
-    auto visible =
-        std::count_if(splats.begin(), splats.end(), [](const auto& s) { return s.splat.opacity > 0; });
-    std::printf("# %s: %zu Gaussians, %dx%d, %td visible, %zu pairs, %zu contributions, %.0f MiB peak\n",
+    const std::vector<VisibleBlock> blocks = pass_.projection.visible.download(*backend_);
+    const std::size_t visible = blocks.empty() ? 0 : blocks.back().end_row();
+    std::printf("# %s: %zu Gaussians, %dx%d, %zu visible, %zu pairs, %zu contributions, %.0f MiB peak\n",
                 scene_.name.c_str(), scene_.count, scene_.width, scene_.height, visible,
-                pass_.bins.gaussian_from_slot.size(), count_contributions(splats), peak_MiB());
+                pass_.bins.splat_from_slot.size(), count_contributions(splats), peak_MiB());
     std::fflush(stdout);
   }
 
  private:
   // A contribution is one splat blended into one pixel.
   std::size_t count_contributions(const std::vector<ProjectedSplat>& splats) const {
-    auto slots = pass_.bins.gaussian_from_slot.download(*backend_);
+    auto slots = pass_.bins.splat_from_slot.download(*backend_);
     auto begin = pass_.bins.slot_begin_from_tile.download(*backend_);
     std::atomic<std::size_t> contributions = 0;
     parallel_for(begin.size() - 1, [&](std::size_t tile) {

@@ -1,5 +1,5 @@
 # Rules for `cmake --install`, and the package files that find_package(stipple) reads. Each file is in the component of the
-# package that it belongs to (cmake/package.cmake): command, development or python.
+# package that it belongs to (cmake/package.cmake): command, mpi, development or python.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stipple)
 
@@ -33,6 +33,10 @@ if(TARGET stipple_cli)
     execute_process(COMMAND \${CMAKE_COMMAND} -DFILE=\${root}/${CMAKE_INSTALL_BINDIR}/stipple -DFOLDER=\${root}/lib/stipple
       -DRPATH=\$ORIGIN/../lib/stipple -DPATCHELF=${PATCHELF_PROGRAM}
       -P ${PROJECT_SOURCE_DIR}/cmake/package/bundle_libraries.cmake COMMAND_ERROR_IS_FATAL ANY)" ${where})
+endif()
+
+if(TARGET stipple_mpi)
+  install(TARGETS stipple_mpi LIBRARY DESTINATION lib/stipple COMPONENT mpi)
 endif()
 
 # Only for the package: pip installs the module elsewhere.

@@ -1,4 +1,4 @@
-# The target `package`: packages for Debian (stipple, libstipple-dev and, if the Python module is built for the system's
+# The target `package`: packages for Debian (stipple, libstipple-dev and, if they are built, stipple-mpi and, for the system's
 # Python, python3-stipple), and a .tar.gz of the command with the shared libraries that it needs, which runs from any
 # folder. cmake/package has what happens when they are made. docs/install.md says how to use them.
 set(STIPPLE_PACKAGE_CONTACT "Stipple maintainers <maintainers@stipple.invalid>" CACHE STRING
@@ -31,6 +31,9 @@ set(CPACK_COMPONENTS_ALL command development)  # select_components.cmake has tho
 if(TARGET stipple_python AND Python_EXECUTABLE MATCHES "^/usr/bin/")
   list(APPEND CPACK_COMPONENTS_ALL python)
 endif()
+if(TARGET stipple_mpi)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+endif()
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/package/select_components.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/package/complete.cmake)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
@@ -51,6 +54,17 @@ viewpoint, by 3D Gaussian splatting. It runs on all cores of a CPU, on
 GPUs with Vulkan and, if it was built with CUDA, on NVIDIA GPUs.
 
 This package has the command.")
+
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME stipple-mpi)
+set(CPACK_DEBIAN_MPI_PACKAGE_SECTION graphics)
+set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "stipple (= ${PROJECT_VERSION}-1)")
+set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS openmpi-bin)
+set(CPACK_COMPONENT_MPI_DESCRIPTION "Stipple turns photographs into a 3D scene that can be rendered from any
+viewpoint, by 3D Gaussian splatting.
+
+This package has the module with which several processes, on one machine or
+more, train one model: mpirun -n 4 stipple train scene/ -o run/ --batch 4.")
 
 # libstipple.a leaves it to the user's program to link what it needs: see stippleConfig.cmake.in.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libstipple-dev)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Restores a checkpoint of a run on a tiny scene and trains on. The input is a whole file or, so that the
-// text may change its length, a line with the text followed by the floats. The checksum is replaced by the
-// right one, and "photos":null by the fingerprints of the scene, since no input would get past them.
+// text may change its length, a line with the text followed by the floats, both without the checksum at the
+// end. That is added, and "photos":null becomes the fingerprints of the scene, since no input would have
+// the right ones.
 #include <cstring>
 #include <optional>
 
 #include "fuzz/fuzz_folder.h"
-#include "stipple/core/checksum.h"
 #include "stipple/scene/fingerprint.h"
 #include "stipple/train/checkpoint_format.h"
 #include "stipple/train/trainer.h"
+#include "tests/helpers/sealed_checkpoint.h"
 #include "tests/helpers/synth_scene.h"
 
 namespace stipple {
@@ -38,7 +39,7 @@ void put_fingerprints(const Scene& scene, CheckpointHead& head, std::string& bod
 }
 
 std::string checkpoint_from(std::string_view input, const Scene& scene) {
-  CheckpointHead head{{}, kCheckpointVersion, 0, 0};
+  CheckpointHead head{{}, kCheckpointVersion, 0};
   std::memcpy(head.magic, kCheckpointMagic, sizeof(kCheckpointMagic));
   std::string body;
   if (input.starts_with(kMagic)) {
@@ -51,8 +52,7 @@ std::string checkpoint_from(std::string_view input, const Scene& scene) {
     if (head.text_bytes < input.size()) body += input.substr(head.text_bytes + 1);
   }
   put_fingerprints(scene, head, body);
-  head.checksum = checksum(0, std::as_bytes(std::span(body)));
-  return std::string(reinterpret_cast<const char*>(&head), sizeof(head)) + body;
+  return sealed_checkpoint(head, body);
 }
 
 }  // namespace

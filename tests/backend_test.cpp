@@ -10,6 +10,7 @@
 
 #include "stipple/backend/render.h"
 #include "stipple/core/parallel.h"
+#include "stipple/edit/select.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/conformance_scenes.h"
 #include "tests/helpers/limited_backend.h"
@@ -220,14 +221,54 @@ TEST_P(BackendTest, PrecomputedColorsAndCovariancesReplaceTheComputedOnes) {
   for (Vec4f v : gradient.rotation) ASSERT_EQ(v, Vec4f(0, 0, 0, 0));
 }
 
+// What a view does not show makes no difference: the shown Gaussians alone give the same frame and the same
+// gradients, wherever in the model they are.
+TEST_P(BackendTest, OnlyTheGaussiansThatAreShownCount) {
+  const View view{looking_down_z(60, 45, 50), {.depth = DepthOutput::kExpected}};
+  const auto is_last = [](std::size_t i, std::size_t n) { return i + 1 == n; };
+  const struct {
+    const char* name;
+    std::size_t count;
+    bool (*shows)(std::size_t i, std::size_t count);
+  } cases[] = {{"nothing", 100, [](std::size_t, std::size_t) { return false; }},
+               {"everything", 1000, [](std::size_t, std::size_t) { return true; }},
+               {"whole blocks", 96, [](std::size_t, std::size_t) { return true; }},
+               {"one in the last block", 97, is_last},
+               {"the end of a whole block", 64, is_last},
+               {"every other block", 320, [](std::size_t i, std::size_t) { return i / 32 % 2 == 1; }},
+               {"one in each block", 5000, [](std::size_t i, std::size_t) { return i % 32 == i / 32 % 32; }}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    Gaussians g = random_cloud(c.count, 1, 48, {.spread = 0.5f});
+    std::vector<std::uint32_t> expected;
+    for (std::size_t i = 0; i < c.count; ++i)
+      if (c.shows(i, c.count))
+        expected.push_back(static_cast<std::uint32_t>(i));
+      else
+        g.mean[i].z = -100;  // behind the camera
+    Rendering run(GetParam(), g, view), alone(GetParam(), select(g, expected), view);
+    ASSERT_EQ(run.shown(), expected);
+    EXPECT_EQ(run.projection.splat.size(), expected.size());
+    const Everything ours = everything(run, view), of_shown = everything(alone, view);
+    EXPECT_TRUE(same_bits(ours.color, of_shown.color));
+    EXPECT_TRUE(same_bits(ours.depth, of_shown.depth));
+    const Gaussians gradient = select(ours.gradient, expected);
+    for_each_parameter([](int, const auto& x, const auto& y) { EXPECT_LT(relative_difference(x, y), 1e-5); },
+                       gradient, of_shown.gradient);
+    EXPECT_TRUE(same_bits(gradient, of_shown.gradient) || !is_deterministic(GetParam()));
+    for (std::size_t i = 0; i < c.count; ++i)
+      EXPECT_TRUE(c.shows(i, c.count) || ours.gradient.mean[i] == Vec3f(0, 0, 0)) << i;
+  }
+}
+
 // The absolute gradient is the sum over all pixels of the magnitude of the gradient from that pixel alone.
 TEST_P(BackendTest, AbsoluteGradientsSumMagnitudesOverPixels) {
   Gaussians g = random_cloud(30, 0, 47, {.spread = 0.5f});
   View view{looking_down_z(20, 17, 15), {}};
   Rendering run(GetParam(), g, view);
   run.blend_backward(view, random_gradient(*run.backend, view, false), {.absolute_mean = true});
-  const std::vector<Vec2f> absolute = run.pass.dL_dsplat.absolute_mean_px.download(*run.backend);
-  ASSERT_EQ(absolute.size(), g.size());
+  const std::vector<Vec2f> absolute =
+      by_gaussian(run, run.pass.dL_dsplat.absolute_mean_px.download(*run.backend), Vec2f(0, 0));
   const std::vector<float> all = run.pass.dL_dframe.color.download(*run.backend);
   std::vector<Vec3<double>> expected(g.size(), {0, 0, 0});
   for (std::size_t pixel = 0; pixel < 20 * 17; ++pixel) {
@@ -235,7 +276,7 @@ TEST_P(BackendTest, AbsoluteGradientsSumMagnitudesOverPixels) {
     for (std::size_t c = 0; c < 3; ++c) one[c * 20 * 17 + pixel] = all[c * 20 * 17 + pixel];
     run.pass.dL_dframe.color.upload(*run.backend, one);
     run.backend->blend_backward(view, {}, run.pass);
-    const std::vector<Splat> splats = run.pass.dL_dsplat.splat.download(*run.backend);
+    const std::vector<Splat> splats = run.splat_gradients();
     for (std::size_t i = 0; i < g.size(); ++i) {
       expected[i].x += std::abs(static_cast<double>(splats[i].mean_px.x));
       expected[i].y += std::abs(static_cast<double>(splats[i].mean_px.y));
@@ -424,6 +465,17 @@ TEST_P(BackendTest, AVeryWideImageWorks) {
   expect_finite(e);
   auto drawn = std::count_if(e.transmittance.begin(), e.transmittance.end(), [](float t) { return t < 1; });
   EXPECT_GT(drawn, 1000);
+}
+
+// Ranks choose among the devices of a machine before they start one.
+TEST_P(BackendTest, ItsDevicesCanBeChosenWithoutStartingOne) {
+  const std::string name = plain_name(GetParam());
+  const DeviceChoice choice = choose_device(name);
+  EXPECT_EQ(choice.backend, name);
+  EXPECT_EQ(choice.device, 0u);
+  EXPECT_EQ(choose_device("best").backend, make_backend("best")->name());
+  EXPECT_THROW(choose_device(name, "99"), Error);
+  for (const DeviceInfo& device : list_devices(name)) EXPECT_FALSE(device.id.empty()) << device.name;
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "stipple/core/checksum.h"
 #include "stipple/train/checkpoint_format.h"
 #include "tests/helpers/quick_training.h"
+#include "tests/helpers/sealed_checkpoint.h"
 
 namespace stipple {
 namespace {
@@ -38,7 +38,10 @@ TEST(Checkpoint, RejectsDamagedFilesAndLeavesTheTrainerUnchanged) {
   std::string newer = good;
   newer[8] = 9;
   EXPECT_EQ(error_with(newer),
-            "the checkpoint has version 9, but this program supports versions up to 5; use a newer program");
+            "the checkpoint has version 9, but this program supports versions up to 7; use a newer program");
+  std::string older = good;
+  older[8] = 6;
+  EXPECT_EQ(error_with(older), "the checkpoint has version 6, which this program does not support");
   std::string flipped = good;
   flipped[good.size() - 100] ^= 1;
   EXPECT_EQ(error_with(flipped), "the checkpoint is damaged (its checksum is wrong) and cannot be used");
@@ -92,10 +95,11 @@ std::string with_values(const std::string& file, const nlohmann::json& values) {
   std::memcpy(&head, file.data(), sizeof(head));
   nlohmann::json text = nlohmann::json::parse(file.substr(sizeof(head), head.text_bytes));
   text.merge_patch(values);
-  const std::string dumped = text.dump(), body = dumped + file.substr(sizeof(head) + head.text_bytes);
+  const std::size_t floats = sizeof(head) + head.text_bytes,
+                    float_bytes = file.size() - floats - sizeof(std::uint32_t);
+  const std::string dumped = text.dump();
   head.text_bytes = static_cast<std::uint32_t>(dumped.size());
-  head.checksum = checksum(0, std::as_bytes(std::span(body)));
-  return std::string(reinterpret_cast<const char*>(&head), sizeof(head)) + body;
+  return sealed_checkpoint(head, dumped + file.substr(floats, float_bytes));
 }
 
 // JSON has no number for the score of a model that has collapsed.

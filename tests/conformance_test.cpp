@@ -30,7 +30,7 @@ TEST_P(Conformance, Project) {
   const Gaussians gaussians = scene().gaussians();
   const View& view = scene().view;
   Rendering run(backend(), gaussians, view, scene().filter_variance);
-  auto ours = run.projection.splat.download(*run.backend);
+  auto ours = run.splats();
   auto expected = reference_project(to_reference(gaussians, view, scene().filter_variance));
   std::size_t differ = 0;
   for (std::size_t i = 0; i < ours.size(); ++i) {
@@ -68,13 +68,31 @@ TEST_P(Conformance, Project) {
   EXPECT_LE(static_cast<double>(differ), 1e-3 * static_cast<double>(ours.size()));
 }
 
+// The rows are those of the Gaussians that are shown, in order, without gaps.
+TEST_P(Conformance, Rows) {
+  const Gaussians gaussians = scene().gaussians();
+  Rendering run(backend(), gaussians, scene().view, scene().filter_variance);
+  const std::vector<VisibleBlock> visible = run.projection.visible.download(*run.backend);
+  ASSERT_EQ(visible.size(), visible_block_count(gaussians.size()));
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < visible.size() * VisibleBlock::kGaussians; ++i) {
+    const VisibleBlock& block = visible[i / VisibleBlock::kGaussians];
+    const std::size_t k = i % VisibleBlock::kGaussians;
+    ASSERT_EQ(block.row(k), rows) << "Gaussian " << i;
+    if (!block.shows(k)) continue;
+    ASSERT_LT(i, gaussians.size());
+    ++rows;
+  }
+  EXPECT_EQ(run.projection.splat.size(), rows);
+}
+
 // Each tile lists the Gaussians drawn in it, nearest first.
 TEST_P(Conformance, Bin) {
   const Gaussians gaussians = scene().gaussians();
   const View& view = scene().view;
   Rendering run(backend(), gaussians, view, scene().filter_variance);
-  auto splats = run.projection.splat.download(*run.backend);
-  auto slots = run.bins.gaussian_from_slot.download(*run.backend);
+  auto splats = run.splats();
+  auto slots = run.gaussian_from_slot();
   auto slot_begin = run.bins.slot_begin_from_tile.download(*run.backend);
   int columns = (view.camera.width_px + 15) / 16, rows = (view.camera.height_px + 15) / 16;
   ASSERT_EQ(slot_begin.size(), static_cast<std::size_t>(columns * rows + 1));
@@ -118,8 +136,8 @@ TEST_P(Conformance, Image) {
   Rendering run(backend(), gaussians, view, scene().filter_variance);
   const Reference inputs = to_reference(gaussians, view, scene().filter_variance);
   const Picture expected = reference_render(inputs);
-  const std::vector<char> alike = pixels_decided_alike(
-      inputs, reference_project(inputs), run.projection.splat.download(*run.backend), kUndecidedShare);
+  const std::vector<char> alike =
+      pixels_decided_alike(inputs, reference_project(inputs), run.splats(), kUndecidedShare);
   auto color = run.frame.color.download(*run.backend);
   auto transmittance = run.frame.transmittance.download(*run.backend);
   auto depth = run.frame.depth.download(*run.backend);
@@ -188,8 +206,7 @@ TEST_P(Conformance, Gradients) {
   Rendering run(backend(), gaussians, view, scene().filter_variance);
   const Reference inputs = to_reference(gaussians, view, scene().filter_variance);
   const auto splats = reference_project(inputs);
-  const std::vector<char> alike =
-      pixels_decided_alike(inputs, splats, run.projection.splat.download(*run.backend), kUndecidedShare);
+  const std::vector<char> alike = pixels_decided_alike(inputs, splats, run.splats(), kUndecidedShare);
   FrameGradient dL_dframe = gradient_where_alike(*run.backend, view, alike);
   const Picture dL_dpicture = to_picture(*run.backend, dL_dframe);
   stipple::Gradients gradients;
@@ -202,8 +219,8 @@ TEST_P(Conformance, Gradients) {
 
   const auto splat_scale = splat_error_scale(inputs, splats, dL_dpicture);
   const double tolerance = gradient_tolerance(backend());
-  expect_rows_near(splat_rows<float>(run.pass.dL_dsplat.splat.download(*run.backend)),
-                   splat_rows<double>(dL_dsplat), splat_rows<double>(splat_scale), tolerance);
+  expect_rows_near(splat_rows<float>(run.splat_gradients()), splat_rows<double>(dL_dsplat),
+                   splat_rows<double>(splat_scale), tolerance);
   expect_rows_near(parameter_rows<float>(download(*run.backend, gradients.sum.gaussians)),
                    parameter_rows<double>(g), parameter_error_scale(inputs, splats, splat_scale), tolerance);
 

@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <numeric>
 #include <thread>
 
 #include "stipple/backend/cuda/cuda_backend.h"
+#include "stipple/backend/cuda/nccl_link.h"
+#include "stipple/train/density/gather_in_place.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/borrowed_memory.h"
 #include "tests/helpers/conformance_scenes.h"
 #include "tests/helpers/test_folder.h"
+#include "tests/helpers/thread_ranks.h"
 
 namespace stipple {
 namespace {
@@ -123,10 +128,247 @@ TEST_F(CudaTest, StagesStayWithinBorrowedMemory) {
   }
 }
 
+// Large blocks, which are in pages: they can be resized where they are.
+class CudaPagesTest : public CudaTest {
+ protected:
+  static constexpr std::size_t kMiB = std::size_t{1} << 20;
+  using Words = DeviceArray<std::uint32_t>;
+
+  void SetUp() override {
+    CudaTest::SetUp();
+    if (!IsSkipped() && !cuda::CudaBackend({}).resizes_in_place(32 * kMiB, Place::kDevice))
+      GTEST_SKIP() << "the device has no pages";
+  }
+
+  static std::vector<std::uint32_t> numbers(std::size_t bytes, std::uint32_t first) {
+    std::vector<std::uint32_t> values(bytes / sizeof(std::uint32_t));
+    std::iota(values.begin(), values.end(), first);
+    return values;
+  }
+  static void expect_numbers(const Backend& backend, const Words& array, std::size_t bytes,
+                             std::uint32_t first) {
+    std::vector<std::uint32_t> values = array.download(backend);
+    ASSERT_GE(values.size() * sizeof(std::uint32_t), bytes);
+    values.resize(bytes / sizeof(std::uint32_t));
+    EXPECT_TRUE(values == numbers(bytes, first));
+  }
+  static bool resize(cuda::CudaBackend& backend, Words& array, std::size_t bytes) {
+    return array.resize_in_place(backend, bytes / sizeof(std::uint32_t));
+  }
+  static std::size_t free_bytes() {
+    std::size_t free = 0, total = 0;
+    cuda::check(cudaMemGetInfo(&free, &total), "query the memory");
+    return free;
+  }
+};
+
+TEST_F(CudaPagesTest, ABlockGrowsAndShrinksWhereItIs) {
+  cuda::CudaBackend backend({});
+  Words array(backend, numbers(32 * kMiB, 1));
+  const void* address = backend.address_of(*array.memory());
+  EXPECT_EQ(backend.used_bytes(), 32 * kMiB);
+  ASSERT_TRUE(resize(backend, array, 301 * kMiB));
+  EXPECT_EQ(backend.used_bytes(), 302 * kMiB);  // whole pages
+  EXPECT_EQ(backend.address_of(*array.memory()), address);
+  expect_numbers(backend, array, 32 * kMiB, 1);
+  array.upload(backend, numbers(301 * kMiB, 5));
+  ASSERT_TRUE(resize(backend, array, 3 * kMiB));
+  EXPECT_EQ(backend.used_bytes(), 4 * kMiB);
+  ASSERT_TRUE(resize(backend, array, 100 * kMiB));
+  EXPECT_EQ(backend.address_of(*array.memory()), address);
+  expect_numbers(backend, array, 3 * kMiB, 5);
+  array = {};
+  EXPECT_EQ(backend.used_bytes(), 0u);
+}
+
+TEST_F(CudaPagesTest, SmallBlocksAndBorrowedOnesAreNotResized) {
+  cuda::CudaBackend backend({});
+  Words small(backend, numbers(kMiB, 1)), large(backend, numbers(32 * kMiB, 2));
+  EXPECT_FALSE(resize(backend, small, 2 * kMiB));
+  expect_numbers(backend, small, kMiB, 1);
+  Words borrowed =
+      Words::over(backend, static_cast<std::uint32_t*>(backend.address_of(*large.memory())), large.size());
+  EXPECT_FALSE(resize(backend, borrowed, 40 * kMiB));
+  expect_numbers(backend, borrowed, 32 * kMiB, 2);
+}
+
+// After every second block has been freed, one that is as large as all of these fits.
+TEST_F(CudaPagesTest, FreeMemoryIsNotFragmented) {
+  constexpr std::size_t kBlock = 18 * kMiB, kBlocks = 20;
+  cuda::CudaBackend backend({.max_bytes = kBlocks * kBlock});
+  std::vector<Words> blocks;
+  for (std::uint32_t i = 0; i < kBlocks; ++i) blocks.emplace_back(backend, numbers(kBlock, i));
+  EXPECT_THROW(backend.allocate(kMiB), OutOfMemory);
+  const std::size_t free = free_bytes();
+  for (std::size_t i = 1; i < kBlocks; i += 2) blocks[i] = {};
+  Words large(backend, numbers(kBlocks / 2 * kBlock, 77));
+  EXPECT_GE(free_bytes() + 32 * kMiB, free);  // of the same pages
+  expect_numbers(backend, large, kBlocks / 2 * kBlock, 77);
+  for (std::uint32_t i = 0; i < kBlocks; i += 2) expect_numbers(backend, blocks[i], kBlock, i);
+  // And the other way round: many small ones where a large one was.
+  large = {};
+  for (std::uint32_t i = 1; i < kBlocks; i += 2) blocks[i] = Words(backend, numbers(kBlock, i));
+  for (std::uint32_t i = 0; i < kBlocks; ++i) expect_numbers(backend, blocks[i], kBlock, i);
+  EXPECT_GE(free_bytes() + 32 * kMiB, free);
+}
+
+TEST_F(CudaPagesTest, TheLimitHoldsToTheByte) {
+  cuda::CudaBackend backend({.max_bytes = 64 * kMiB + 100});
+  Words array(backend, numbers(40 * kMiB, 3));
+  EXPECT_TRUE(resize(backend, array, 64 * kMiB));
+  EXPECT_EQ(backend.used_bytes(), 64 * kMiB);
+  EXPECT_THROW(resize(backend, array, 64 * kMiB + 4), OutOfMemory);  // another page
+  EXPECT_THROW(backend.allocate(101), OutOfMemory);
+  EXPECT_NE(backend.allocate(100), nullptr);
+  EXPECT_EQ(array.size() * sizeof(std::uint32_t), 64 * kMiB);
+  EXPECT_EQ(backend.used_bytes(), 64 * kMiB);
+  EXPECT_EQ(backend.peak_used_bytes(), 64 * kMiB + 100);
+  expect_numbers(backend, array, 40 * kMiB, 3);
+}
+
+// The device has no memory left, although the backend's limit allows more.
+TEST_F(CudaPagesTest, RunningOutInTheMiddleOfAGrowthChangesNothing) {
+  cuda::CudaBackend backend({});
+  Words array(backend, numbers(64 * kMiB, 9));
+  const void* address = backend.address_of(*array.memory());
+  std::vector<void*> others;
+  const auto take = [&](std::size_t bytes) {
+    void* data = nullptr;
+    if (cudaMalloc(&data, bytes) == cudaSuccess)
+      others.push_back(data);
+    else
+      cudaGetLastError();
+  };
+  ASSERT_GT(free_bytes(), 1024 * kMiB);
+  take(free_bytes() - 512 * kMiB);
+  while (free_bytes() > 512 * kMiB && others.size() < 100) take(64 * kMiB);
+  ASSERT_FALSE(others.empty());
+  EXPECT_THROW(resize(backend, array, 2048 * kMiB), OutOfMemory);
+  EXPECT_THROW(backend.allocate(2048 * kMiB), OutOfMemory);
+  EXPECT_EQ(backend.used_bytes(), 64 * kMiB);
+  EXPECT_EQ(backend.address_of(*array.memory()), address);
+  expect_numbers(backend, array, 64 * kMiB, 9);
+  for (void* data : others) cudaFree(data);
+  EXPECT_TRUE(resize(backend, array, 2048 * kMiB));
+  expect_numbers(backend, array, 64 * kMiB, 9);
+}
+
+// Memory that is freed and used again while the device still works on it.
+TEST_F(CudaPagesTest, FreedPagesAreReusedInOrder) {
+  cuda::CudaBackend backend({.max_bytes = 512 * kMiB});
+  Words source(backend, numbers(96 * kMiB, 11)), target;
+  target.resize(backend, source.size());
+  for (std::size_t i = 0; i < 200; ++i) {
+    Words a, b;
+    a.resize(backend, source.size());
+    backend.copy(*source.memory(), *a.memory(), 96 * kMiB);
+    b.resize(backend, (16 + i % 7 * 16) * kMiB / sizeof(std::uint32_t));
+    backend.fill_zero(*b.memory(), b.size() * sizeof(std::uint32_t));
+    b = {};
+    Words c;
+    c.resize(backend, (120 - i % 5 * 20) * kMiB / sizeof(std::uint32_t));
+    backend.fill_zero(*c.memory(), c.size() * sizeof(std::uint32_t));
+    backend.copy(*a.memory(), *target.memory(), 96 * kMiB);
+    a = {};
+    resize(backend, c, 200 * kMiB);  // into the pages of the array that has just been copied
+    backend.fill_zero(*c.memory(), 200 * kMiB);
+  }
+  expect_numbers(backend, target, 96 * kMiB, 11);
+  expect_numbers(backend, source, 96 * kMiB, 11);
+}
+
+TEST_F(CudaPagesTest, ShrinkingGivesMemoryBackToTheDevice) {
+  cuda::CudaBackend backend({});
+  Words array;
+  array.resize(backend, 1024 * kMiB);
+  const std::size_t before = free_bytes();
+  ASSERT_TRUE(resize(backend, array, 64 * kMiB));
+  EXPECT_GT(free_bytes(), before + 3 * 1024 * kMiB);
+}
+
+TEST_F(CudaPagesTest, TwoBackendsOnOneDeviceAreIndependent) {
+  auto a = std::make_unique<cuda::CudaBackend>(BackendOptions{}),
+       b = std::make_unique<cuda::CudaBackend>(BackendOptions{});
+  Words of_a(*a, numbers(32 * kMiB, 21)), of_b(*b, numbers(32 * kMiB, 22));
+  for (std::size_t mib = 48; mib <= 256; mib += 16) {
+    ASSERT_TRUE(resize(*a, of_a, mib * kMiB));
+    ASSERT_TRUE(resize(*b, of_b, (304 - mib) * kMiB));
+  }
+  expect_numbers(*a, of_a, 32 * kMiB, 21);
+  expect_numbers(*b, of_b, 32 * kMiB, 22);
+  a.reset();  // the array outlives its backend
+  of_b = {};
+  of_a = {};
+  Words again(*b, numbers(64 * kMiB, 23));
+  expect_numbers(*b, again, 64 * kMiB, 23);
+}
+
+// With a limit that leaves no room for a second copy of the array.
+TEST_F(CudaPagesTest, ALargeArrayIsGatheredInPlace) {
+  constexpr std::size_t kBefore = 400'000, kAfter = 440'000, kRow = 48;
+  constexpr std::size_t kArray = kAfter * kRow * sizeof(std::uint32_t), kPages = 8 * kMiB;
+  cuda::CudaBackend backend({.max_bytes = kArray + kAfter * (sizeof(std::uint32_t) + 32) + kPages});
+  const std::vector<std::uint32_t> values = numbers(kBefore * kRow * sizeof(std::uint32_t), 1);
+  std::vector<std::uint32_t> which(kAfter), expected;
+  for (std::size_t i = 0; i < kAfter; ++i) {
+    which[i] = i % 1000 == 3 ? Backend::kNoRow : static_cast<std::uint32_t>(i * 7919 % kBefore);
+    for (std::size_t k = 0; k < kRow; ++k)
+      expected.push_back(which[i] == Backend::kNoRow ? 0 : values[which[i] * kRow + k]);
+  }
+  Words array(backend, values);
+  gather_in_place(backend, array, Words(backend, which), kRow);
+  EXPECT_TRUE(array.download(backend) == expected);
+}
+
+TEST_F(CudaPagesTest, ALargeArrayIsWidenedInPlace) {
+  constexpr std::size_t kCount = 8 * kMiB;
+  cuda::CudaBackend backend({.max_bytes = 72 * kMiB});
+  const std::vector<std::uint32_t> values = numbers(kCount * sizeof(std::uint32_t), 1);
+  Words array(backend, values);
+  widen_in_place(backend, array, 1, 2);
+  const std::vector<std::uint32_t> wide = array.download(backend);
+  ASSERT_EQ(wide.size(), 2 * kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(wide[2 * i], values[i]);
+    ASSERT_EQ(wide[2 * i + 1], 0u);
+  }
+}
+
 TEST_F(CudaTest, RejectsMissingDevice) {
   const std::string message = error_of([] { make_backend("cuda", {.device = "99"}); });
   EXPECT_NE(message.find("there is no cuda device 99"), std::string::npos) << message;
   EXPECT_FALSE(list_devices("cuda").empty());
+}
+
+// NCCL does not accept two ranks on one GPU, so that this is all that can be tested on one.
+TEST_F(CudaTest, OneRankReachesItselfWithNccl) {
+  if (!cuda::Nccl::loaded()) GTEST_SKIP() << "NCCL is not installed";
+  cuda::CudaBackend backend({});
+  const auto link = cuda::make_nccl_link(backend.context(), backend, one_rank());
+  ASSERT_TRUE(link);
+  EXPECT_EQ(link->name(), "NCCL");
+  for (int i = 0; i < 3; ++i) {
+    std::vector<Vec3f> rows(100'000 + i);
+    for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = Vec3f(static_cast<float>(k), 1, 2);
+    std::vector<DeviceArray<Vec3f>> to;
+    to.emplace_back(backend, rows);
+    DeviceArray<Vec3f> joined;
+    EXPECT_EQ(link->join(to, joined), std::vector<std::size_t>{rows.size()});
+    const std::vector<Vec3f> arrived = joined.download(backend);
+    for (std::size_t k = 0; k < rows.size(); ++k) ASSERT_EQ(arrived[k].x, static_cast<float>(k));
+    std::vector<DeviceArray<Vec3f>> back(1);
+    back[0].resize(backend, rows.size());
+    const std::size_t count = rows.size();
+    link->split(joined, {&count, 1}, back);
+    EXPECT_EQ(back[0].download(backend).back().x, static_cast<float>(count - 1));
+  }
+}
+
+TEST_F(CudaTest, RanksThatShareAGpuExchangeOverTheHost) {
+  run_as_ranks(2, [](Ranks& ranks) {
+    cuda::CudaBackend backend({});
+    EXPECT_EQ(backend.link(ranks)->name(), "the memory of the hosts");
+  });
 }
 
 }  // namespace

@@ -7,9 +7,13 @@
 #include <limits>
 #include <thread>
 
+#include "stipple/train/density/gather_in_place.h"
+#include "stipple/train/memory_plan.h"
 #include "tests/helpers/backend_run.h"
 #include "tests/helpers/conformance_scenes.h"
 #include "tests/helpers/gpu_rooms.h"
+#include "tests/helpers/moments.h"
+#include "tests/helpers/quick_training.h"
 #include "tests/helpers/test_folder.h"
 
 namespace stipple {
@@ -41,21 +45,20 @@ PassResult step(Backend& backend, TrainState& state, View view, int number, Trai
 }
 
 struct Trained {
-  Gaussians gaussians, first, second;
+  Gaussians gaussians;
+  HostMoments moments;
   std::vector<Vec2f> statistics;
   float loss;
 };
 
 Trained trained(const Backend& backend, const TrainState& state, const PassResult& outcome) {
-  return {download(backend, state.gaussians), download(backend, state.moments.first),
-          download(backend, state.moments.second), state.statistics.download(backend),
-          outcome.views[0].loss.total};
+  return {download(backend, state.gaussians), download(backend, state.moments),
+          state.statistics.download(backend), outcome.views[0].loss.total};
 }
 
 void expect_same(const Trained& a, const Trained& b) {
   EXPECT_TRUE(same_bits(a.gaussians, b.gaussians));
-  EXPECT_TRUE(same_bits(a.first, b.first));
-  EXPECT_TRUE(same_bits(a.second, b.second));
+  EXPECT_TRUE(same_bits(a.moments, b.moments));
   EXPECT_TRUE(same_bits(a.statistics, b.statistics));
   EXPECT_EQ(a.loss, b.loss);
 }
@@ -81,11 +84,16 @@ SixSteps six_steps_on_two_views(const std::string& name, const BinRoom& first_ro
 }
 
 TEST_P(GpuTest, SmallCapacityRerunsStep) {
-  const SixSteps expected = six_steps_on_two_views(GetParam(), {1 << 20, 1 << 22, true});
+  const SixSteps expected = six_steps_on_two_views(GetParam(), {1 << 20, 1 << 20, 1 << 22, true});
   EXPECT_EQ(expected.overflow_count, 0);
-  // Too small for the Gaussians, for the pairs, and for both.
-  for (const BinRoom room :
-       {BinRoom{1, 1, true}, {1 << 20, 255, true}, {100, 1 << 22, true}, {1000, 3000, true}}) {
+  // Too small for the splats, for those that touch a tile, for the pairs, and for several of them.
+  for (const BinRoom room : {BinRoom{1, 1, 1, true},
+                             {1, 1 << 20, 1 << 22, true},
+                             {1000, 1 << 20, 1 << 22, true},
+                             {1 << 20, 1 << 20, 255, true},
+                             {1 << 20, 100, 1 << 22, true},
+                             {1 << 20, 1000, 3000, true},
+                             {500, 1000, 3000, true}}) {
     const SixSteps small = six_steps_on_two_views(GetParam(), room);
     expect_same(small.trained, expected.trained);
     EXPECT_EQ(small.overflow_count, 2) << room.pairs;  // once per view: then its capacity is known
@@ -98,7 +106,7 @@ TEST_P(GpuTest, SmallCapacityForOneViewRerunsBatch) {
   struct Outcome {
     Trained trained;
     int overflow_count;
-    std::vector<std::size_t> pairs;  // needed by each view
+    std::vector<std::size_t> splats, pairs;  // needed by each view
   };
   const auto train_with = [&](const BinRoom& first_room) {
     auto owner_of_backend = make_backend(GetParam(), {.deterministic = true});
@@ -118,18 +126,27 @@ TEST_P(GpuTest, SmallCapacityForOneViewRerunsBatch) {
     RoomPredictor& rooms = rooms_of(backend, buffers.pass);
     rooms.first = first_room;
     const PassResult result = backend.train_step(state, views, what, buffers);
-    Outcome outcome{trained(backend, state, result), rooms.overflow_count, {}};
-    for (const BinRoom& room : rooms.needed_by_view) outcome.pairs.push_back(room.pairs);
+    Outcome outcome{trained(backend, state, result), rooms.overflow_count, {}, {}};
+    for (const BinRoom& room : rooms.needed_by_view) {
+      outcome.splats.push_back(room.splats);
+      outcome.pairs.push_back(room.pairs);
+    }
     return outcome;
   };
-  const Outcome expected = train_with({1 << 20, 1 << 22, true});
+  const Outcome expected = train_with({1 << 20, 1 << 20, 1 << 22, true});
   EXPECT_EQ(expected.overflow_count, 0);
-  const auto [least, most] = std::minmax_element(expected.pairs.begin(), expected.pairs.end());
-  ASSERT_LT(*least, *most);
-  const Outcome again = train_with({1 << 20, (*least + *most) / 2, true});  // enough for some views only
-  EXPECT_EQ(again.overflow_count, 1);
-  expect_same(again.trained, expected.trained);
-  EXPECT_FALSE(same_bits(again.trained.gaussians, g));
+  const auto between = [](const std::vector<std::size_t>& needed) {  // enough for some views only
+    const auto [least, most] = std::minmax_element(needed.begin(), needed.end());
+    EXPECT_LT(*least, *most);
+    return (*least + *most) / 2;
+  };
+  for (const BinRoom room : {BinRoom{1 << 20, 1 << 20, between(expected.pairs), true},
+                             {between(expected.splats), 1 << 20, 1 << 22, true}}) {
+    const Outcome again = train_with(room);
+    EXPECT_EQ(again.overflow_count, 1) << room.splats;
+    expect_same(again.trained, expected.trained);
+    EXPECT_FALSE(same_bits(again.trained.gaussians, g));
+  }
 }
 
 // A pass whose first allocation fails is left as new, and can be retried.
@@ -138,9 +155,11 @@ TEST_P(GpuTest, PassCanBeRetriedAfterFailedAllocation) {
   auto backend = make_backend(GetParam(), {.max_bytes = 64 * kMiB});
   const DeviceGaussians g = upload(*backend, random_cloud(100, 0, 88));
   Pass pass;
-  auto rest = backend->allocate(64 * kMiB - backend->used_bytes() - 8);
+  std::vector<std::unique_ptr<Memory>> rest;  // in blocks that are too small to be rounded up to pages
+  for (std::size_t left; (left = 64 * kMiB - backend->used_bytes()) > 8;)
+    rest.push_back(backend->allocate(std::min(left - 8, 8 * kMiB)));
   EXPECT_THROW(forward(*backend, g, {}, view, pass), OutOfMemory);
-  rest.reset();
+  rest.clear();
   forward(*backend, g, {}, view, pass);
   EXPECT_EQ(pass.frame.color.download(*backend).size(), 3u * 64 * 48);
 }
@@ -151,7 +170,7 @@ TEST_P(GpuTest, GrowthBeyondCapacityRerunsStep) {
   auto owner_of_backend = make_backend(GetParam(), {.deterministic = true});
   Backend& backend = *owner_of_backend;
   TrainBuffers grown, fresh;
-  rooms_of(backend, fresh.pass).first = {1 << 20, 1 << 22, true};
+  rooms_of(backend, fresh.pass).first = {1 << 20, 1 << 20, 1 << 22, true};
   TrainState few = make_train_state(backend, random_cloud(100, 3, 86));
   step(backend, few, view, 1, grown);
   EXPECT_EQ(rooms_of(backend, grown.pass).overflow_count, 0);
@@ -283,6 +302,159 @@ TEST_P(GpuTest, ArraysMayOutliveBackend) {
   const View view{looking_down_z(64, 48, 60), {}};
   Rendering after(GetParam(), random_cloud(1000, 3, 89), view);  // the device is still usable
   EXPECT_EQ(after.frame.color.download(*after.backend).size(), 3u * 64 * 48);
+}
+
+// Where harmonics lie changes nothing, in the fused stages and in the separate ones.
+TEST_P(GpuTest, HarmonicsOnTheHostGiveTheSameBits) {
+  auto owner = make_backend(GetParam(), {.deterministic = true});
+  Backend& backend = *owner;
+  if (!backend.reaches_host()) GTEST_SKIP() << "the device cannot use memory of the host";
+  const Gaussians g = random_cloud(20000, 3, 92);
+  const std::vector<View> views = {{looking_down_z(120, 70, 400), {}}, {looking_down_z(50, 100, 300), {}}};
+  std::vector<LossTarget> targets(2);
+  for (std::size_t i = 0; i < 2; ++i) targets[i].color.upload(backend, random_picture(views[i].camera, 84));
+  for (const std::size_t batch : {std::size_t{1}, std::size_t{2}}) {
+    SCOPED_TRACE(batch);
+    TrainState here = make_train_state(backend, g), there = make_train_state(backend, g, Place::kHost);
+    EXPECT_EQ(there.gaussians.sh.place(), Place::kHost);
+    TrainBuffers buffers_here, buffers_there;
+    TrainStep what;
+    what.adam = kTestRates;
+    what.adam.visible_harmonics_only = true;
+    PassResult of_here, of_there;
+    for (int i = 1; i <= 4; ++i) {
+      std::vector<TrainView> now;
+      for (std::size_t k = 0; k < batch; ++k) {
+        const std::size_t at = (static_cast<std::size_t>(i) + k) % 2;
+        now.push_back({views[at], &targets[at]});
+        now.back().view.id = static_cast<int>(at);
+      }
+      what.adam.step = i;
+      of_here = backend.train_step(here, now, what, buffers_here);
+      of_there = backend.train_step(there, now, what, buffers_there);
+      EXPECT_TRUE(of_there.is_finite);
+    }
+    expect_same(trained(backend, here, of_here), trained(backend, there, of_there));
+    EXPECT_FALSE(same_bits(download(backend, there.gaussians), g));
+    std::size_t unchanged = 0;
+    const std::vector<Vec3f> sh = there.gaussians.sh.download(backend);
+    for (std::size_t i = 0; i < g.size(); ++i) unchanged += sh[16 * i] == g.sh[16 * i];
+    EXPECT_GT(unchanged, g.size() / 10);  // those that no view shows
+    EXPECT_LT(unchanged, g.size());
+  }
+}
+
+// Rows of arrays on the host are gathered and widened there, and memory of the host is not the device's.
+TEST_P(GpuTest, ArraysOnTheHostChangeThere) {
+  auto backend = make_backend(GetParam());
+  if (!backend->reaches_host()) GTEST_SKIP() << "the device cannot use memory of the host";
+  constexpr std::size_t kRows = 300'000, kRow = 48;
+  std::vector<float> values(kRows * kRow);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1'000'003);
+  DeviceArray<float> array;
+  array.set_place(Place::kHost);
+  array.upload(*backend, values);
+  EXPECT_LT(backend->used_bytes(), kMiB);
+  EXPECT_TRUE(array.download(*backend) == values);
+
+  std::vector<std::uint32_t> rows(kRows + 20'000);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = i % 100 == 99 ? Backend::kNoRow : static_cast<std::uint32_t>(i * 7919 % kRows);
+  const auto gathered = [&] {
+    std::vector<float> result;
+    for (const std::uint32_t row : rows)
+      for (std::size_t k = 0; k < kRow; ++k)
+        result.push_back(row == Backend::kNoRow ? 0 : values[row * kRow + k]);
+    return result;
+  };
+  const std::vector<float> expected = gathered();
+  gather_in_place(*backend, array, DeviceArray<std::uint32_t>(*backend, rows), kRow);
+  EXPECT_EQ(array.place(), Place::kHost);
+  EXPECT_TRUE(array.download(*backend) == expected);
+
+  array.move_to(*backend, Place::kDevice);
+  EXPECT_GE(backend->used_bytes(), expected.size() * sizeof(float));
+  EXPECT_TRUE(array.download(*backend) == expected);
+  array.move_to(*backend, Place::kHost);
+  EXPECT_TRUE(array.download(*backend) == expected);
+  widen_in_place(*backend, array, kRow, kRow + 12);
+  const std::vector<float> wide = array.download(*backend);
+  ASSERT_EQ(wide.size(), rows.size() * (kRow + 12));
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    const std::size_t row = i / (kRow + 12), at = i % (kRow + 12);
+    ASSERT_EQ(wide[i], at < kRow ? expected[row * kRow + at] : 0) << i;
+  }
+  array.resize_zero(*backend, 1000);
+  EXPECT_EQ(array.download(*backend), std::vector<float>(1000, 0));
+}
+
+// The plan agrees with what training takes at its peak, with refinements and all.
+class MemoryRun {
+ public:
+  static std::size_t count_on(const std::string& backend) {
+    return backend == "cuda" ? 2'000'000 : 20'000;  // so that images matter little
+  }
+  static MemoryNeeds needs(Place harmonics) {
+    MemoryNeeds needs = memory_needs(small_scene(), small_scene().train_views());
+    needs.has_absolute = true;
+    needs.harmonics = harmonics;
+    return needs;
+  }
+
+  // Compares the plan for what the views show with the peak.
+  static void check(Backend& backend, std::size_t count, Strategy strategy, Place harmonics) {
+    TrainOptions options = quick(strategy);
+    options.max_gaussians = count;
+    options.stop_at = 25;
+    options.grow_gradient = 0;  // the model grows to the cap at the first refinement
+    options.hold_out = true;
+    Gaussians start = random_cloud(count * 9 / 10, 3, 91, {.spread = 1.5f, .log_scale = -5});
+    Trainer trainer(backend, small_scene(), options, std::move(start));
+    std::size_t visible = 0, pairs = 0;
+    while (!trainer.done()) {
+      const StepReport report = trainer.step();
+      visible = std::max(visible, report.visible);
+      pairs = std::max(pairs, report.pairs);
+    }
+    EXPECT_EQ(trainer.gaussian_count(), count);
+    EXPECT_EQ(trainer.has_harmonics_on_host(), harmonics == Place::kHost);
+    MemoryNeeds seen = needs(harmonics);
+    seen.visible_share = static_cast<double>(visible) / static_cast<double>(count);
+    seen.pairs_per_visible = static_cast<double>(pairs) / static_cast<double>(visible);
+    const auto planned = static_cast<double>(training_bytes(backend, count, seen) + seen.photo_bytes);
+    EXPECT_NEAR(planned / static_cast<double>(backend.peak_used_bytes()), 1, 0.05);
+  }
+};
+
+TEST_P(GpuTest, PlanOfMemoryIsExact) {
+  const std::size_t count = MemoryRun::count_on(GetParam());
+  for (const Strategy strategy : {Strategy::kMcmc, Strategy::kAdc})
+    for (const bool deterministic : {false, true}) {
+      const bool is_slow =
+          GetParam() != "cuda";  // a device in software: of four runs, two that differ in both
+      if (is_slow && deterministic != (strategy == Strategy::kAdc)) continue;
+      SCOPED_TRACE(testing::Message() << name_of(strategy) << (deterministic ? " deterministic" : ""));
+      auto backend = make_backend(GetParam(), {.deterministic = deterministic});
+      MemoryRun::check(*backend, count, strategy, Place::kDevice);
+    }
+}
+
+// The memory is enough for all Gaussians only if their harmonics lie on the host.
+TEST_P(GpuTest, PlanOfMemoryIsExactWithHarmonicsOnTheHost) {
+  const std::size_t count = MemoryRun::count_on(GetParam());
+  const auto unlimited = make_backend(GetParam());
+  if (!unlimited->reaches_host()) GTEST_SKIP() << "the device cannot use memory of the host";
+  const auto bytes = [&](Place harmonics) {
+    const MemoryNeeds needs = MemoryRun::needs(harmonics);
+    return static_cast<double>(needs.photo_bytes + training_bytes(*unlimited, count, needs)) / 0.95;
+  };
+  const auto most = static_cast<std::size_t>(1.01 * bytes(Place::kHost));
+  ASSERT_LT(static_cast<double>(most), 0.9 * bytes(Place::kDevice));
+  for (const Strategy strategy : {Strategy::kMcmc, Strategy::kAdc}) {
+    SCOPED_TRACE(name_of(strategy));
+    auto backend = make_backend(GetParam(), {.max_bytes = most});
+    MemoryRun::check(*backend, count, strategy, Place::kHost);
+  }
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace stipple {
 namespace {
 
 // Enough for about 1000 Gaussians beside the frame buffers; the scene has 1500 points.
-constexpr std::size_t kLittleMemory = 2'000'000;
+constexpr std::size_t kLittleMemory = 1'400'000;
 
 TEST(Memory, TheNumberOfGaussiansIsLimitedToWhatFits) {
   for (const std::size_t cap : {std::size_t{0}, std::size_t{3000}}) {
@@ -53,16 +53,35 @@ TEST(Memory, RejectsTooLittleForASingleImage) {
   EXPECT_THROW(Trainer(backend, small_scene(), quick(Strategy::kAdc)), OutOfMemory);
 }
 
-// Wherever memory runs out, no step is left half done: with more memory the run continues to the same bits.
 class MemoryTest : public testing::TestWithParam<Strategy> {};
 INSTANTIATE_TEST_SUITE_P(, MemoryTest, testing::Values(Strategy::kAdc, Strategy::kMcmc),
                          [](const auto& strategy) { return name_of(strategy.param); });
 
-TEST_P(MemoryTest, RunningOutLosesNothing) {
+TEST_P(MemoryTest, ResizingInPlaceChangesNothing) {
   TrainOptions o = quick(GetParam());
   o.stop_at = 120;
+  LimitedBackend backend(std::size_t{1} << 30, Resizing::kInPlace);
+  Trainer trainer(backend, small_scene(), o);
+  while (!trainer.done()) trainer.step();
+  EXPECT_TRUE(same_bits(train(o), trainer.gaussians()));
+}
+
+// Wherever memory runs out, no step is left half done: with more memory the run continues to the same bits.
+class RunningOutTest : public testing::TestWithParam<std::tuple<Strategy, Resizing>> {};
+INSTANTIATE_TEST_SUITE_P(, RunningOutTest,
+                         testing::Combine(testing::Values(Strategy::kAdc, Strategy::kMcmc),
+                                          testing::Values(Resizing::kByCopy, Resizing::kInPlace)),
+                         [](const auto& params) {
+                           const bool is_in_place = std::get<1>(params.param) == Resizing::kInPlace;
+                           return name_of(std::get<0>(params.param)) + (is_in_place ? "_in_place" : "");
+                         });
+
+TEST_P(RunningOutTest, LosesNothing) {
+  const auto [strategy, resizing] = GetParam();
+  TrainOptions o = quick(strategy);
+  o.stop_at = 120;
   const Gaussians whole = train(o);
-  LimitedBackend backend(std::size_t{1} << 30);
+  LimitedBackend backend(std::size_t{1} << 30, resizing);
   Trainer trainer(backend, small_scene(), o);
   int failures = 0;
   std::size_t spare_bytes = 0;

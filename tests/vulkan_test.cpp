@@ -67,8 +67,9 @@ TEST_F(vulkan_Backend, ALostDeviceIsReported) {
 
 TEST_F(vulkan_Backend, AnArrayThatFitsNoBindingIsAnError) {
   vulkan::VulkanBackend backend({}, {.split_bytes = 4096});  // four pieces have 256 splats
-  const DeviceGaussians few = upload(backend, random_cloud(250, 0, 92)),
-                        many = upload(backend, random_cloud(300, 0, 92));
+  const CloudOptions all_shown{.spread = 0.5f};
+  const DeviceGaussians few = upload(backend, random_cloud(250, 0, 92, all_shown)),
+                        many = upload(backend, random_cloud(300, 0, 92, all_shown));
   const View view{looking_down_z(64, 48, 60), {}};
   Pass pass;
   forward(backend, few, {}, view, pass);
@@ -129,8 +130,8 @@ TEST_F(vulkan_Backend, AnyNumberOfGaussiansGivesTheResultOfTheCpu) {
     EXPECT_LT(relative_difference(ours.frame.color.download(*ours.backend),
                                   expected.frame.color.download(*expected.backend)),
               1e-5);
-    EXPECT_EQ(ours.bins.gaussian_from_slot.download(*ours.backend).size(),
-              expected.bins.gaussian_from_slot.download(*expected.backend).size());
+    EXPECT_EQ(ours.bins.splat_from_slot.download(*ours.backend).size(),
+              expected.bins.splat_from_slot.download(*expected.backend).size());
   }
 }
 

@@ -165,7 +165,7 @@ void run_compare(const CompareArguments& a) {
   if (!a.chart_file.empty()) OutputFile::check(a.chart_file);
   std::vector<Run> runs;
   for (const std::string& path : a.runs)
-    if (!a.view || fs::exists(fs::path(path) / "options.json")) runs.push_back(load_run(path));
+    if (!a.view || has_run_record(path)) runs.push_back(load_run(path));
   if (!a.chart_file.empty() && runs.empty())
     throw CLI::ArgumentMismatch("--output draws charts of training runs, and these are models alone");
   shorten_names(runs);
@@ -199,7 +199,7 @@ void add_compare(CLI::App& app) {
   command
       ->add_option(
           "--scene", a->served.scene,
-          "folder of the scene whose photos are shown; by default, that of the first one, if it is a run")
+          "folder of the scene whose photos are shown; by default, that of the first one that is a run")
       ->needs(view);
   add_server_flags(*command, a->server);
   add_backend_options(*command, a->served.backend);

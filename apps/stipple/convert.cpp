@@ -89,8 +89,7 @@ void warn(const ConvertArguments& a, const std::vector<FileFacts>& inputs) {
 std::optional<Scene> load_cameras(const ConvertArguments& a, const std::string& folder) {
   if (folder.empty()) return {};
   SceneOptions options;
-  if (fs::exists(fs::path(a.inputs.front()) / "options.json"))
-    options = load_run_record(a.inputs.front()).scene_options;
+  if (has_run_record(a.inputs.front())) options = load_run_record(a.inputs.front()).scene_options;
   options.random_point_count = 0;  // only the views are needed
   return load_scene(folder, options);
 }
@@ -111,7 +110,7 @@ ConversionCost measure(const ConvertArguments& a, const Scene& scene, const Simi
   original.render.antialiased = save_options(a.formats, original.render.antialiased).antialiased;
   transform(inverse(new_from_old), converted);  // to where the cameras are
   // A file does not say over what it was rendered in training; objects are scored over white.
-  if (!fs::exists(fs::path(a.inputs.front()) / "options.json"))
+  if (!has_run_record(a.inputs.front()))
     original.render.background = resolve(GivenOptions{}, scene).train.render.background;
   return conversion_cost(backend, original.gaussians, converted, scene, original.render);
 }

@@ -9,6 +9,8 @@
 #include "apps/stipple/terminal/standard_files.h"
 #include "stipple/core/error.h"
 #include "stipple/core/nearest_name.h"
+#include "stipple/ranks/launched_ranks.h"
+#include "stipple/ranks/share_cores.h"
 
 namespace stipple {
 namespace {
@@ -69,13 +71,21 @@ std::string describe_unexpected(const CLI::App& app) {
   return nearest.empty() ? problem : fmt::format("{}; did you mean {}?", problem, nearest);
 }
 
+// Of several processes that a launcher has started to train one model, the first speaks for all. The other
+// commands know nothing of each other.
+bool speaks_for_all(const CLI::App& app) {
+  const std::optional<LaunchedProcess> launched = launched_process();
+  return !launched || launched->rank == 0 || chosen_command(app).get_name() != "train";
+}
+
 int misused(const CLI::App& app, const std::string& problem) {
-  print_error(fmt::format("{} (see {} --help)", problem, name_of(app)));
+  if (speaks_for_all(app)) print_error(fmt::format("{} (see {} --help)", problem, name_of(app)));
   return kMisused;
 }
 
 int run(int argc, char** argv) {
   open_standard_files();
+  share_cores();
   CLI::App app("3D Gaussian splatting: turn photographs into a 3D scene that can be rendered from anywhere",
                "stipple");
   app.set_help_flag("-h,--help", "print this help and exit");  // inherited by the commands
@@ -125,6 +135,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) try { return stipple::run(argc, argv); } catch (const std::bad_alloc&) {
   stipple::print_error("out of memory; use fewer Gaussians or smaller images");
+  return stipple::kFailed;
+} catch (const stipple::ReportedError&) {
   return stipple::kFailed;
 } catch (const stipple::Error& e) {
   stipple::print_error(stipple::describe(e));

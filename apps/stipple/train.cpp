@@ -3,18 +3,24 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "apps/stipple/commands.h"
 #include "apps/stipple/files/create_folder.h"
 #include "apps/stipple/options/number_range.h"
 #include "apps/stipple/options/run_flags.h"
 #include "apps/stipple/run/run_lock.h"
+#include "apps/stipple/terminal/standard_files.h"
 #include "apps/stipple/train/make_trainer.h"
+#include "apps/stipple/train/run_on_ranks.h"
+#include "apps/stipple/train/same_job.h"
 #include "apps/stipple/train/training_run.h"
 #include "apps/stipple/view/server_flags.h"
 #include "stipple/core/error.h"
 #include "stipple/io/input_file.h"
 #include "stipple/io/output_file.h"
+#include "stipple/options/option_text.h"
+#include "stipple/ranks/collectives.h"
 
 namespace stipple {
 
@@ -61,38 +67,67 @@ void check_start(const TrainArguments& a, const fs::path& start) {
                             options_file(a), recorded.empty() ? "the scene's points" : recorded.string()));
 }
 
-TrainingRunOptions run_options(const TrainArguments& a) {
+TrainingRunOptions run_options(const TrainArguments& a, const RankPlace& place) {
+  const bool replaces = place.is_first() && !a.resume && holds_run(a.output);
   TrainingRunOptions options{.scene = a.scene,
                              .folder = a.output,
+                             .place = place,
                              .resume = a.resume,
-                             .replaces_earlier_run = !a.resume && holds_run(a.output),
+                             .replaces_earlier_run = is_true_on_any(place.ranks, replaces),
                              .flags = a.flags,
                              .page = {}};
   if (a.is_viewed) options.page = {server_options(a.server), a.view_budget};
   return options;
 }
 
-void train_in_folder(TrainArguments a) {
-  const RunLock lock(a.output);
-  check_folder(a);  // again: another run may have ended in the meantime
+// The first rank holds the lock, and looks into the folder before any rank writes there.
+void train_in_folder(TrainArguments a, const RankPlace& place, bool& is_under_way) {
+  std::optional<RunLock> lock;
+  if (place.is_first()) {
+    lock.emplace(a.output);
+    check_folder(a);  // again: another run may have ended in the meantime
+  }
+  is_true_on_any(place.ranks, false);  // the first has found nothing wrong with the folder
   if (a.resume && a.flags.config.empty()) a.flags.config = options_file(a);
   const RunOptions options = resolve(a.flags);
   check_start(a, with_whole_path(options).start);
-  TrainingRun(run_options(a), options.scene).run();
+  TrainingRun training(run_options(a, place), options.scene);
+  is_under_way = true;
+  training.run();
 }
 
-void run_train(const TrainArguments& a) {
+void run_as_first(const TrainArguments& a, const RankPlace& place, bool& is_under_way) {
   check_folder(a);
   const bool is_new = !fs::exists(a.output);
   OutputFile::check(create_folder(a.output) /
                     "model.ply");  // before the work, so that a mistake costs nothing
   try {
-    train_in_folder(a);
+    train_in_folder(a, place, is_under_way);
   } catch (...) {
     std::error_code is_not_empty;
     if (is_new) fs::remove(a.output, is_not_empty);
     throw;
   }
+}
+
+std::vector<Fact> facts_of(const TrainArguments& a) {
+  return {{"the scene", a.scene},
+          {"the folder", a.output},
+          {"--resume", to_text(a.resume)},
+          {"--overwrite", to_text(a.overwrite)},
+          {"--view", to_text(a.is_viewed)}};
+}
+
+void run_train(const TrainArguments& a) {
+  run_on_ranks([&](const RankPlace& place, bool& is_under_way) {
+    require_same_arguments(place.ranks, facts_of(a));
+    if (a.is_viewed && !place.is_alone())
+      throw Error(
+          "--view shows runs of one process only; start this one without the launcher, or without --view");
+    if (place.is_first()) return run_as_first(a, place, is_under_way);
+    report_only_errors();
+    train_in_folder(a, place, is_under_way);
+  });
 }
 
 }  // namespace

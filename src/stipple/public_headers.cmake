@@ -1,8 +1,10 @@
 # The headers that are installed: stipple.h and everything it includes. Each .h file among them carries the comment "Part
 # of the public interface"; the .glsl and .inc files are the body of math/math.h. tests/install holds this list to that.
 set(public_headers
+  backend/adam_moments.h
   backend/backend.h
   backend/pass.h
+  backend/rank_link.h
   backend/render.h
   backend/train_step.h
   backend/view.h
@@ -32,6 +34,7 @@ set(public_headers
   math/host_device.h
   math/math.h
   math/math.inc
+  math/moments.glsl
   math/noise.glsl
   math/palette.glsl
   math/projection.glsl
@@ -44,6 +47,8 @@ set(public_headers
   path/key_path.h
   photo/load_photo.h
   photo/photo.h
+  ranks/launched_ranks.h
+  ranks/ranks.h
   scene/check_scene.h
   scene/save_scene.h
   scene/scene.h

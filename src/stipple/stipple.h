@@ -17,6 +17,7 @@
 #include "stipple/path/camera_path.h"
 #include "stipple/path/key_path.h"
 #include "stipple/photo/load_photo.h"
+#include "stipple/ranks/launched_ranks.h"
 #include "stipple/scene/check_scene.h"
 #include "stipple/scene/save_scene.h"
 #include "stipple/scene/scene.h"

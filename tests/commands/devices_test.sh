@@ -144,6 +144,17 @@ if grep -q "^vulkan.*llvmpipe" stdout; then
   check "options.json records the backend that it selected" grep -qx '  "backend": "vulkan",' named/options.json
   run train scene -o named --resume --stop-at 6
   check "--resume uses the same device" [ "$status" = 0 -a -n "$(grep -x '  "backend": "vulkan",' named/options.json)" ]
+  # A model that is too large for the device: of the points, as many as are wanted fit only with harmonics on the host.
+  large="--max-gaussians 12000 --steps 6 --guard off --backend vulkan --max-vram 0.0055"
+  run train scene -o large $large --stop-at 3
+  check "--offload auto: the command says that harmonics lie on the host" tells "its harmonics lie in the host's memory"
+  check "--offload auto: all Gaussians fit" says "large: 12000 Gaussians, 3 steps"
+  run train scene -o large --resume --max-vram 1 --stop-at 6
+  check "a run is continued with more memory" says "large: 12000 Gaussians, 6 steps"
+  check "with more memory, harmonics lie on the device" [ "$(cat stdout stderr | grep -c harmonics)" = 0 ]
+  run train scene -o fewer $large --offload off
+  check "--offload off limits the number of Gaussians" tells "the memory limits the number of Gaussians to"
+  check "--offload off keeps harmonics on the device" [ "$(cat stdout stderr | grep -c harmonics)" = 0 ]
   # A device that stops working in the middle of a run.
   export STIPPLE_VULKAN_LOSE_AFTER=8
   run train scene -o none $options --backend vulkan

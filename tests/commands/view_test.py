@@ -272,6 +272,10 @@ def check_compare():
         assert [s["model"] for s in scores] == [0, 1] and scores[0]["psnr"] != scores[1]["psnr"], scores
         assert viewer.post("save", {"name": "a.ply"})[0] == 404
         assert viewer.stop() == (0, "")
+    Path("alone.ply").write_bytes(Path("run/model.ply").read_bytes())
+    with Viewer(stipple, "compare", "alone.ply", "run", "--view", "--port", "0", "--backend", "cpu") as viewer:
+        assert viewer.connect().receive()["views"], "the photos of the run are missing"
+        assert viewer.stop() == (0, "")
     wrong = subprocess.run([stipple, "compare", "run", "--view"], capture_output=True, text=True)
     assert wrong.returncode == 2 and "--view" in wrong.stderr, wrong
 

@@ -13,8 +13,10 @@ enum class DeviceFault {
 
 class FailingBackend : public cpu::CpuBackend {
  public:
-  // Operation number `which`, from 1, fails; 0 only counts them.
-  FailingBackend(DeviceFault fault, std::size_t which) : fault_(fault), which_(which) {}
+  // Operation number `which`, from 1, fails; 0 only counts them. With memory of its own, of which it reports
+  // so many bytes, the device can also use memory of the host.
+  FailingBackend(DeviceFault fault, std::size_t which, std::size_t own_bytes = 0)
+      : fault_(fault), which_(which), own_bytes_(own_bytes) {}
 
   std::size_t operation_count() const { return count_; }
   void stop_failing() { which_ = 0; }
@@ -23,6 +25,9 @@ class FailingBackend : public cpu::CpuBackend {
     count_ = 0;
   }
 
+  std::size_t own_memory_bytes() const override { return own_bytes_; }
+  bool reaches_host() const override { return own_bytes_ > 0; }
+  std::unique_ptr<Memory> allocate_on_host(std::size_t bytes) override { return allocate(bytes); }
   std::unique_ptr<Memory> allocate(std::size_t bytes) override {
     if (fault_ == DeviceFault::kOutOfMemory && ++count_ == which_) throw OutOfMemory("no memory is left");
     operate();
@@ -79,19 +84,19 @@ class FailingBackend : public cpu::CpuBackend {
     operate();
     CpuBackend::optimize(state, sum, adam, loss, pass);
   }
-  void perturb(DeviceGaussians& g, float amount, std::uint64_t seed, Pass& pass) override {
+  void perturb(TrainState& state, float amount, std::uint64_t seed, Pass& pass) override {
     operate();
-    CpuBackend::perturb(g, amount, seed, pass);
+    CpuBackend::perturb(state, amount, seed, pass);
   }
   void project_backward_optimize(TrainState& state, const View& view, const WantedGradients& wanted,
                                  const AdamOptions& adam, const LossOptions& loss, Pass& pass) override {
     operate();
     CpuBackend::project_backward_optimize(state, view, wanted, adam, loss, pass);
   }
-  void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
-              Memory& to) override {
+  void copy_rows(const Memory& from, const RowPart& from_part, const DeviceArray<std::uint32_t>* rows,
+                 Memory& to, const RowPart& to_part, std::size_t count, std::size_t halves) override {
     operate();
-    CpuBackend::gather(from, rows, row_bytes, to);
+    CpuBackend::copy_rows(from, from_part, rows, to, to_part, count, halves);
   }
 
  private:
@@ -104,7 +109,7 @@ class FailingBackend : public cpu::CpuBackend {
   }
 
   DeviceFault fault_;
-  std::size_t which_;
+  std::size_t which_, own_bytes_;
   mutable std::size_t count_ = 0;
 };
 

@@ -4,6 +4,7 @@
 // checkpoint of the step before it.
 #include <gtest/gtest.h>
 
+#include "tests/faults/failing_allocations.h"
 #include "tests/faults/failing_backend.h"
 #include "tests/helpers/quick_training.h"
 
@@ -118,6 +119,42 @@ TEST(GuardFaultTest, EveryOperationWhenTheModelIsKept) {
   const TrainOptions options = prepare_to_keep(folder);
   const Outcome outcome = fail_every_operation(DeviceFault::kError, options, folder);
   EXPECT_GT(outcome.saved, outcome.failures / 2);
+}
+
+// The copy is in the host's memory; without room for it, the run goes on.
+TEST(GuardFaultTest, EveryAllocationOnTheHostWhenTheModelIsKept) {
+  const TestFolder folder;
+  const TrainOptions options = prepare_to_keep(folder);
+  const std::filesystem::path before = folder / "before", after = folder / "after";
+  Gaussians whole;
+  std::size_t allocation_count = 0, survived = 0;
+  for (std::size_t which = 0; which <= allocation_count; ++which) {
+    auto backend = make_backend("cpu");
+    Trainer trainer(*backend, scene_to_watch(), options);
+    trainer.restore(before);
+    const int step = trainer.steps_done() + 1;
+    std::filesystem::copy_file(before, after, std::filesystem::copy_options::overwrite_existing);
+    {
+      const FailingAllocation faults(which);
+      try {
+        trainer.step();
+        ++survived;
+      } catch (const std::exception&) {
+      }
+      if (which == 0) allocation_count = faults.count();
+    }
+    try {
+      trainer.save(after);
+    } catch (const Error&) {  // the failure tore the model
+    }
+    Trainer again(*backend, scene_to_watch(), options);
+    again.restore(after);
+    train_until(again, step + 2);
+    if (which == 0) whole = again.gaussians();
+    ASSERT_TRUE(same_bits(whole, again.gaussians())) << "allocation " << which;
+  }
+  EXPECT_GT(allocation_count, 50u);
+  EXPECT_GT(survived, 3u);  // the parameters of the copy
 }
 
 TEST(GuardFaultTest, EveryOperationWhenTheGuardGoesBack) {

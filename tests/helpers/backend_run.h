@@ -11,9 +11,6 @@
 
 #include "stipple/backend/backend.h"
 #include "stipple/backend/render_settings.h"
-#ifdef STIPPLE_VULKAN
-#include "tests/helpers/vulkan_variants.h"
-#endif
 #include "stipple/core/random.h"
 #include "stipple/reference/reference_render.h"
 
@@ -51,18 +48,7 @@ inline Reference to_reference(const Gaussians& g, const View& view,
 // underscore: "deterministic" for sums in a fixed order, and the variants of vulkan_variants.h.
 constexpr const char* kDeterministic = "_deterministic";
 
-inline std::vector<std::string> test_backend_names() {
-  std::vector<std::string> names;
-  for (const std::string& name : backend_names()) {
-    names.push_back(name);
-    if (name == "cuda") names.push_back(name + kDeterministic);
-#ifdef STIPPLE_VULKAN
-    if (name == "vulkan")
-      for (const std::string& variant : vulkan_variant_names()) names.push_back(variant);
-#endif
-  }
-  return names;
-}
+std::vector<std::string> test_backend_names();
 
 inline std::string plain_name(const std::string& test_name) {
   return test_name.substr(0, test_name.find('_'));
@@ -72,12 +58,7 @@ inline bool is_deterministic(const std::string& test_name) {
   return test_name == "cpu" || test_name.ends_with(kDeterministic);
 }
 
-inline std::unique_ptr<Backend> make_test_backend(const std::string& test_name) {
-#ifdef STIPPLE_VULKAN
-  if (plain_name(test_name) == "vulkan") return make_vulkan_variant(test_name);
-#endif
-  return make_backend(plain_name(test_name), {.deterministic = is_deterministic(test_name)});
-}
+std::unique_ptr<Backend> make_test_backend(const std::string& test_name);
 
 // For SetUp() of tests that take such a name: skips the test if this machine lacks the backend's device.
 #define STIPPLE_SKIP_UNUSABLE(name)                                                           \
@@ -161,6 +142,18 @@ struct Gradients {
   Vec3f background{0, 0, 0};
 };
 
+constexpr Splat kNoGradient{{0, 0}, {0, 0, 0}, 0, {0, 0, 0, 0}};
+
+// The values of a view's rows (VisibleBlock), with `hidden` for Gaussians that it does not show.
+template <class Rendering, class T>
+std::vector<T> by_gaussian(const Rendering& run, const std::vector<T>& of_rows, T hidden = {}) {
+  const std::vector<std::uint32_t> shown = run.shown();
+  EXPECT_LE(shown.size(), of_rows.size());
+  std::vector<T> values(run.gaussians.size(), hidden);
+  for (std::size_t row = 0; row < shown.size(); ++row) values.at(shown[row]) = of_rows.at(row);
+  return values;
+}
+
 // A rendered frame with the outputs of every stage, for tests to inspect.
 struct Rendering {
   std::unique_ptr<Backend> backend;
@@ -191,6 +184,24 @@ struct Rendering {
   Rendering& operator=(const Rendering&) = delete;
 
   void render(const View& view) { forward(*backend, gaussians, precomputed, view, pass); }
+
+  std::vector<std::uint32_t> shown() const {  // the Gaussian of every row
+    return gaussians_of_rows(projection.visible.download(*backend));
+  }
+  // The splat of every Gaussian, with opacity 0 for those that are not shown.
+  std::vector<ProjectedSplat> splats() const {
+    return by_gaussian(*this, projection.splat.download(*backend), ProjectedSplat{});
+  }
+  std::vector<Splat> splat_gradients() const {  // of every Gaussian
+    return by_gaussian(*this, pass.dL_dsplat.splat.download(*backend), kNoGradient);
+  }
+  // The Gaussians of each tile.
+  std::vector<std::uint32_t> gaussian_from_slot() const {
+    const std::vector<std::uint32_t> gaussian = shown();
+    std::vector<std::uint32_t> slots = bins.splat_from_slot.download(*backend);
+    for (std::uint32_t& slot : slots) slot = gaussian.at(slot);
+    return slots;
+  }
 
   // Computes only the gradients of the splats, in pass.dL_dsplat.
   void blend_backward(const View& view, FrameGradient dL_dframe, WantedGradients wanted = {}) {

@@ -33,6 +33,16 @@ class BorrowedArrays {
     for_each_parameter([&](int, auto& to, const auto& from) { to = array(from); }, made, g);
     return made;
   }
+  AdamMoments moments(std::size_t count, int sh_degree) {
+    AdamMoments made;
+    made.sh_degree = sh_degree;
+    for_each_moment(
+        [&]<class T>(int words, DeviceArray<T>& to) {
+          to = array(std::vector<T>(count * static_cast<std::size_t>(words)));
+        },
+        made);
+    return made;
+  }
 
  private:
   Backend& backend_;
@@ -53,6 +63,7 @@ struct OwnArrays {
     return DeviceArray<T>(backend, values);
   }
   DeviceGaussians gaussians(const Gaussians& from) { return upload(backend, from); }
+  AdamMoments moments(std::size_t count, int sh_degree) { return zero_moments(backend, count, sh_degree); }
 };
 
 template <class Blocks>
@@ -78,7 +89,7 @@ void expect_stages_stay_within_borrowed_memory(const std::string& name, std::siz
     Outputs out;
     TrainState state;
     state.gaussians = memory.gaussians(g);
-    state.moments = {memory.gaussians(make_gaussians(count, 3)), memory.gaussians(make_gaussians(count, 3))};
+    state.moments = memory.moments(count, 3);
     state.statistics = memory.array(std::vector<Vec2f>(count, Vec2f(0, 0)));
     Pass pass;
     pass.projection.splat = memory.template array<ProjectedSplat>(count);
@@ -121,7 +132,7 @@ void expect_stages_stay_within_borrowed_memory(const std::string& name, std::siz
     out.gradient = download(backend, sum.gaussians);
     backend.optimize(state, sum, kTestRates, penalties, pass);
     backend.project_backward_optimize(state, view, wanted, kTestRates, penalties, pass);
-    backend.perturb(state.gaussians, 0.1f, 5, pass);
+    backend.perturb(state, 0.1f, 5, pass);
     out.trained = download(backend, state.gaussians);
     out.statistics = state.statistics.download(backend);
     out.result = backend.read(pass);

@@ -7,8 +7,8 @@
 //
 // An interval without limits means that nothing is known: where a float may overflow or become NaN, and where
 // a divisor may be 0. A comparison that may have either outcome is undecided; select() then returns the
-// interval around both sides, and code that branches on it, or that converts an interval of several integers,
-// sets Bounded::has_guessed.
+// interval around both sides, and code that branches on it, or that converts an interval of several numbers
+// to bits or to an integer, sets Bounded::has_guessed.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -137,6 +137,10 @@ struct Bounded {
     if (c.can_be_true != c.can_be_false) return c.can_be_true ? a : b;
     return {std::min(a.low, b.low), std::max(a.high, b.high)};
   }
+  friend std::uint32_t floatBitsToUint(Bounded a) {
+    if (a.low != a.high) has_guessed = true;
+    return stipple::floatBitsToUint(a.low);
+  }
 
  private:
   static constexpr double kUnit = 0x1p-23;  // a unit in the last place, relative
@@ -160,6 +164,7 @@ inline Maybe::operator bool() const {
 template <>
 struct ScalarTraits<Bounded> {
   using boolean = Maybe;
+  using bits32 = std::uint32_t;
   using constant = Bounded;
 };
 

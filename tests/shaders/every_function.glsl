@@ -430,6 +430,7 @@ Dropout take_dropout() {
   d.seed_low = take_uint();
   d.seed_high = take_uint();
   d.threshold = take_uint();
+  d.first = take_uint();
   d.kept_factor = take(1.0, 2.0);
   return d;
 }
@@ -624,6 +625,23 @@ void adam_functions() {
   GIVE(scale_penalty_vjp(stored, weight))
 }
 
+// moments.glsl
+
+void moments_functions() {
+  AdamParameter p;
+  p.value = take(-1.0, 1.0);
+  p.second_moment = take(0.5, 1.0);
+  p.first_moment = take(0.3, 4.0);
+  bits32 random = take_uint();
+  bits32 stored = take_uint() & 0x7f7f7f7fu;
+  GIVE(rounding_bits(random, stored))
+  GIVE(unit_bits(stored))
+  GIVE(wide_moments(p, random))
+  GIVE(with_wide_moments(p.value, stored))
+  GIVE(narrow_moments(p, random))
+  GIVE(with_narrow_moments(p.value, stored & 0xffffu))
+}
+
 // density.glsl
 
 void density_functions() {
@@ -657,7 +675,8 @@ void palette_functions() {
   SECTION(11u, depth_functions)      \
   SECTION(12u, adam_functions)       \
   SECTION(13u, density_functions)    \
-  SECTION(14u, palette_functions)
+  SECTION(14u, palette_functions)    \
+  SECTION(15u, moments_functions)
 
 #define EVALUATE(number, functions) \
   if (section == number) functions();

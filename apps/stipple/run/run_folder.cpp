@@ -72,6 +72,8 @@ void check_run_folder(const fs::path& folder) {
         fmt::format("{}: no such folder; name the folder of a run of stipple train", folder.string()));
 }
 
+bool has_run_record(const fs::path& folder) { return fs::exists(folder / "options.json"); }
+
 RunRecord load_run_record(const fs::path& folder) {
   const fs::path file = folder / "options.json";
   if (!fs::exists(file))

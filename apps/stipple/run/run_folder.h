@@ -39,6 +39,8 @@ struct RunMetrics {  // metrics.json
 // Throws Error if the folder does not exist.
 void check_run_folder(const std::filesystem::path& folder);
 
+// Whether this is the folder of a run, and not one of something else, or a file.
+bool has_run_record(const std::filesystem::path& folder);
 RunRecord load_run_record(const std::filesystem::path& folder);
 
 // Empty if the file does not exist: a run that was killed early has no metrics, and perhaps no log.

@@ -54,10 +54,17 @@ void RunWriter::save_options(const RunOptions& options, const fs::path& scene, c
   out["scene"] = fs::absolute(scene).lexically_normal().string();
   out["scene_options"] = scene_options_to_json(options.scene);
   out["train"] = run_options_to_json(options);
-  if (!is_waiting_) save(folder_ / "options.json", out);
+  if (!is_waiting_ && writes_) save(folder_ / "options.json", out);
 }
 
 void RunWriter::replace_earlier_run() {
+  if (writes_) remove_earlier_run();
+  waiting_log_.clear();
+  is_waiting_ = false;
+}
+
+// And writes what belongs to the new one.
+void RunWriter::remove_earlier_run() {
   // First what is likely to fail, on a full disk for example, while the earlier run is unchanged.
   OutputFile options(folder_ / "options.json"), log(folder_ / "log.jsonl");
   write(options_, options);
@@ -71,11 +78,10 @@ void RunWriter::replace_earlier_run() {
   flush_folder(folder_);  // or the new options could reach the disk before the old checkpoint is gone
   options.commit();
   log.commit();
-  waiting_log_.clear();
-  is_waiting_ = false;
 }
 
 void RunWriter::resume_at(int step) {
+  if (!writes_) return;
   std::istringstream old(text_of(folder_ / "log.jsonl"));
   std::string kept;
   for (std::string line; std::getline(old, line);) {
@@ -109,6 +115,7 @@ void RunWriter::add(const StepReport& report, double seconds) {
     ++summed_;
     loss_ += static_cast<double>(report.loss);
     psnr_ += report.psnr;
+    exchanged_bytes_ += static_cast<double>(report.exchanged_bytes);
     for (std::size_t i = 0; i < ms_.size(); ++i) ms_[i] += report.ms[i];
   }
   if (report.step % kLogEvery == 0) write_line();
@@ -122,14 +129,16 @@ void RunWriter::write_line() {
   line["loss"] = loss_ / summed_;
   line["psnr"] = psnr_ / summed_;
   line["gaussians"] = last_.gaussian_count;
+  if (exchanged_bytes_ > 0) line["exchanged_bytes"] = exchanged_bytes_ / summed_;
   for (std::size_t i = 0; i < ms_.size(); ++i) line["ms"][kStageNames[i]] = ms_[i] / summed_;
   add_to_log(line.dump() + "\n");
   summed_ = 0;
-  loss_ = psnr_ = 0;
+  loss_ = psnr_ = exchanged_bytes_ = 0;
   ms_ = {};
 }
 
 void RunWriter::add_to_log(const std::string& line) {
+  if (!writes_) return;
   if (is_waiting_) {
     waiting_log_ += line;
     return;
@@ -171,6 +180,7 @@ void RunWriter::add(const GuardEvent& event, int step) {
 }
 
 void RunWriter::save_metrics(int step, std::size_t gaussian_count, const Backend& backend) const {
+  if (!writes_) return;
   ordered_json out;
   out["steps"] = step;
   out["gaussians"] = gaussian_count;

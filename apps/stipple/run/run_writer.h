@@ -16,8 +16,9 @@ class RunWriter {
  public:
   // If the run replaces an earlier one in its folder, nothing is written until replace_earlier_run(): a run
   // that fails before it has anything to save must not cost the earlier one.
-  RunWriter(std::filesystem::path folder, bool replaces_earlier_run)
-      : folder_(std::move(folder)), is_waiting_(replaces_earlier_run) {}
+  // Of several processes that train one model, one writes: for the others, `writes` is false.
+  RunWriter(std::filesystem::path folder, bool replaces_earlier_run, bool writes = true)
+      : folder_(std::move(folder)), writes_(writes), is_waiting_(replaces_earlier_run) {}
 
   void save_options(const RunOptions& options, const std::filesystem::path& scene, const Backend& backend);
 
@@ -47,7 +48,10 @@ class RunWriter {
 
   void add_to_log(const std::string& line);
 
+  void remove_earlier_run();
+
   std::filesystem::path folder_;
+  bool writes_;
   bool is_waiting_;
   bool has_begun_to_replace_ = false;
   nlohmann::ordered_json options_;  // until they are written
@@ -59,6 +63,7 @@ class RunWriter {
 
   int summed_ = 0;              // steps since the last line, without skipped ones
   double loss_ = 0, psnr_ = 0;  // their sums
+  double exchanged_bytes_ = 0;
   StageTimes ms_{};
   StepReport last_;
 };

@@ -19,12 +19,10 @@ bool wants_color() {
   return isatty(STDERR_FILENO) != 0 && (!no_color || *no_color == '\0');
 }
 
-void print_line(const char* label, fmt::color color, const std::string& message) {
+std::string line(const char* label, fmt::color color, const std::string& message) {
   const std::string text = visible(message, false);
-  if (wants_color())
-    write_message(fmt::format("{} {}\n", fmt::styled(label, fmt::emphasis::bold | fmt::fg(color)), text));
-  else
-    write_message(fmt::format("{} {}\n", label, text));
+  if (!wants_color()) return fmt::format("{} {}\n", label, text);
+  return fmt::format("{} {}\n", fmt::styled(label, fmt::emphasis::bold | fmt::fg(color)), text);
 }
 
 // "--a", "--a and --b", "--a, --b and --c"
@@ -37,9 +35,11 @@ std::string list_of_flags(const std::vector<std::string>& options) {
 
 }  // namespace
 
-void print_error(const std::string& message) { print_line("stipple:", fmt::color::red, message); }
+void print_error(const std::string& message) { write_error(line("stipple:", fmt::color::red, message)); }
 
-void print_warning(const std::string& message) { print_line("warning:", fmt::color::orange, message); }
+void print_warning(const std::string& message) {
+  write_message(line("warning:", fmt::color::orange, message));
+}
 
 std::string describe(const Error& error) {
   if (const auto* of_option = dynamic_cast<const OptionError*>(&error))

@@ -11,6 +11,12 @@ namespace stipple {
 void print_error(const std::string& message);    // "stipple: <message>"
 void print_warning(const std::string& message);  // "warning: <message>"
 
+// An error that has been printed: the program only has to end.
+class ReportedError : public Error {
+ public:
+  using Error::Error;
+};
+
 // The error's message with options spelled as flags, followed by the flags that can avoid the error.
 std::string describe(const Error& error);
 

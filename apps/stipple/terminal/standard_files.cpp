@@ -19,10 +19,14 @@ void open_standard_files() {
 namespace {
 
 bool has_lost_output = false;
+bool reports_only_errors = false;
 
 }  // namespace
 
+void report_only_errors() { reports_only_errors = true; }
+
 void write_output(const std::string& text) {
+  if (reports_only_errors) return;
   const std::string shown = visible(text, true);
   // Flushed, so that another program can follow the output of a long command.
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size() || std::fflush(stdout) != 0)
@@ -51,6 +55,10 @@ std::string visible(const std::string& text, bool keeps_lines) {
 }
 
 void write_message(const std::string& text) {
+  if (!reports_only_errors) write_error(text);
+}
+
+void write_error(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }

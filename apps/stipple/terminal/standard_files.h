@@ -13,8 +13,12 @@ namespace stipple {
 // and receive the messages.
 void open_standard_files();
 
+// For one of several processes that do the same: drops all messages and output from now on, but not errors.
+void report_only_errors();
+
 // Writes to the standard error. A message that cannot be delivered is dropped: it must not end a run.
 void write_message(const std::string& text);
+void write_error(const std::string& text);
 
 // Writes to the standard output, with control characters other than line ends made visible. What cannot be
 // delivered is dropped, and output_was_lost() is true from then on: by the time a long command prints its

@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 Trainer resumed_trainer(Backend& backend, const Scene& scene, const RunOptions& options,
-                        const fs::path& folder) {
+                        const fs::path& folder, Ranks& ranks) {
   try {
-    return Trainer::resumed(backend, scene, options.train, folder / "checkpoint");
+    return Trainer::resumed(backend, scene, options.train, folder / "checkpoint", ranks);
   } catch (const DamagedCheckpoint& e) {
     throw Error(
         fmt::format("{}; {} is the last model that was saved, and --overwrite --config {} starts the run "
@@ -27,7 +27,7 @@ Trainer resumed_trainer(Backend& backend, const Scene& scene, const RunOptions& 
   }
 }
 
-Trainer started_trainer(Backend& backend, const Scene& scene, const RunOptions& options) {
+Trainer started_trainer(Backend& backend, const Scene& scene, const RunOptions& options, Ranks& ranks) {
   ModelFacts facts;
   Gaussians model = load_model(options.start, &facts);
   const std::size_t count = model.size();
@@ -37,7 +37,7 @@ Trainer started_trainer(Backend& backend, const Scene& scene, const RunOptions& 
                               options.start.string(), is_antialiased ? "without" : "with",
                               is_antialiased ? "with" : "without",
                               is_antialiased ? "--no-antialiased" : "--antialiased"));
-  Trainer trainer(backend, scene, options.train, std::move(model));
+  Trainer trainer(backend, scene, options.train, std::move(model), ranks);
   if (trainer.dropped_count() > 0)
     print_warning(
         fmt::format("{} of the {} Gaussians in {} were left out: those with values that are not finite, and "
@@ -54,12 +54,13 @@ RunOptions with_whole_path(RunOptions options) {
 }
 
 Trainer make_trainer(Backend& backend, const Scene& scene, const RunOptions& options, const fs::path& folder,
-                     bool resume) {
-  if (resume && fs::exists(folder / "checkpoint")) return resumed_trainer(backend, scene, options, folder);
+                     bool resume, Ranks& ranks) {
+  if (resume && fs::exists(folder / "checkpoint"))
+    return resumed_trainer(backend, scene, options, folder, ranks);
   if (resume)
     print_warning(fmt::format("there is no checkpoint in {}; training starts from step 0", folder.string()));
-  if (!options.start.empty()) return started_trainer(backend, scene, options);
-  return {backend, scene, options.train};
+  if (!options.start.empty()) return started_trainer(backend, scene, options, ranks);
+  return {backend, scene, options.train, ranks};
 }
 
 const char* limit_of_gaussians(const Trainer& trainer) {

@@ -14,7 +14,7 @@ RunOptions with_whole_path(RunOptions options);
 
 // Warns of what a user would not expect of it. `scene` and `backend` must outlive the trainer.
 Trainer make_trainer(Backend& backend, const Scene& scene, const RunOptions& options,
-                     const std::filesystem::path& folder, bool resume);
+                     const std::filesystem::path& folder, bool resume, Ranks& ranks);
 
 // What keeps the number of Gaussians small, in the words of a message.
 const char* limit_of_gaussians(const Trainer& trainer);

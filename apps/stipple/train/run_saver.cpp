@@ -46,13 +46,14 @@ void RunSaver::save() {
   last_save_ = Clock::now();
   has_saved_ = true;
   saved_steps_ = run_.trainer.steps_done();
-  save_model(run_.trainer.gaussians(), run_.folder / "model.ply",
-             {.antialiased = run_.options.train.render.antialiased});
+  const Gaussians model = run_.trainer.gaussians();
+  if (run_.place.is_first())
+    save_model(model, run_.folder / "model.ply", {.antialiased = run_.options.train.render.antialiased});
   save_metrics();
 }
 
 void RunSaver::save_metrics() const {
-  writer_.save_metrics(run_.trainer.steps_done(), run_.trainer.device_gaussians().size(), run_.backend);
+  writer_.save_metrics(run_.trainer.steps_done(), run_.trainer.gaussian_count(), run_.backend);
 }
 
 void RunSaver::try_to_save() {
@@ -71,9 +72,15 @@ std::string RunSaver::what_is_left() const {
   if (saved_steps_ == 0) return "nothing had been saved yet";
   const std::string age =
       has_saved_ ? fmt::format(", which was saved {} ago", format_duration(seconds_unsaved())) : "";
-  return fmt::format("{} continues from step {}{}",
-                     shell_line({"stipple", "train", run_.scene, "-o", run_.folder.string(), "--resume"}),
-                     saved_steps_, age);
+  return fmt::format("{} continues from step {}{}", command_to_continue(), saved_steps_, age);
+}
+
+// The number of ranks may be another one.
+std::string RunSaver::command_to_continue() const {
+  std::vector<std::string> words{"stipple", "train", run_.scene, "-o", run_.folder.string(), "--resume"};
+  if (!run_.place.is_alone())
+    words.insert(words.begin(), {"mpirun", "-n", std::to_string(run_.place.ranks.count())});
+  return shell_line(words);
 }
 
 std::string RunSaver::was_saved(const std::string& advice) const {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apps/stipple/run/run_writer.h"
+#include "apps/stipple/train/run_on_ranks.h"
 #include "stipple/options/run_options.h"
 #include "stipple/train/trainer.h"
 
@@ -17,6 +18,7 @@ struct SavedRun {  // all of it must outlive RunSaver
   const RunOptions& options;
   const Backend& backend;
   const Trainer& trainer;
+  RankPlace place;
 };
 
 class RunSaver {
@@ -27,7 +29,7 @@ class RunSaver {
   void resume_at(int step) { saved_steps_ = step; }  // of the checkpoint that is there
 
   bool checkpoint_is_due(int step) const;
-  void save();  // checkpoint, model and metrics
+  void save();  // checkpoint, model and metrics; all ranks call it
   void save_metrics() const;
 
   // After an error: saves the state as it was before the step that failed. Never throws.
@@ -45,6 +47,7 @@ class RunSaver {
   using Clock = std::chrono::steady_clock;
 
   double seconds_unsaved() const;
+  std::string command_to_continue() const;
 
   SavedRun run_;
   RunWriter& writer_;

@@ -15,8 +15,12 @@
 #include "apps/stipple/terminal/standard_files.h"
 #include "apps/stipple/train/guard_sentence.h"
 #include "apps/stipple/train/make_trainer.h"
+#include "apps/stipple/train/rank_backend.h"
+#include "apps/stipple/train/same_job.h"
 #include "stipple/core/error.h"
 #include "stipple/options/option_text.h"
+#include "stipple/ranks/collectives.h"
+#include "stipple/ranks/launched_ranks.h"
 #include "stipple/train/memory_plan.h"
 
 namespace stipple {
@@ -31,12 +35,6 @@ constexpr double kRunningShare = 0.05;  // weight of the latest step in the runn
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-BackendOptions backend_options(const RunOptions& options) {
-  return {.device = options.device,
-          .deterministic = options.deterministic,
-          .max_bytes = static_cast<std::size_t>(options.max_vram_gib * (1u << 30))};
 }
 
 void print_problems(const Scene& scene) {
@@ -55,26 +53,38 @@ void print_watched(const Trainer& trainer) {
           watched);
 }
 
+// All ranks load the scene and resolve their options themselves.
+RunOptions agreed_options(const RunFlags& flags, const Scene& scene, Ranks& ranks) {
+  RunOptions options = with_whole_path(resolve(flags, scene));
+  require_same_training(ranks, options, scene);
+  return options;
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(const TrainingRunOptions& options, const SceneOptions& scene)
     : scene_path_(options.scene),
       folder_(options.folder),
+      place_(options.place),
       scene_(load_scene(options.scene, scene)),
-      options_(with_whole_path(resolve(options.flags, scene_))),
-      backend_(make_backend(options_.backend, backend_options(options_))),
-      trainer_(make_trainer(*backend_, scene_, options_, folder_, options.resume)),
-      writer_(folder_, options.replaces_earlier_run),
-      saver_({scene_path_, folder_, options_, *backend_, trainer_}, writer_, options.replaces_earlier_run) {
+      options_(agreed_options(options.flags, scene_, place_.ranks)),
+      backend_(make_rank_backend(options_, place_)),
+      trainer_(make_trainer(*backend_, scene_, options_, folder_, options.resume, place_.ranks)),
+      writer_(folder_, options.replaces_earlier_run, place_.is_first()),
+      saver_({scene_path_, folder_, options_, *backend_, trainer_, place_}, writer_,
+             options.replaces_earlier_run) {
   print_problems(scene_);
   print_alpha(scene_);
   if (options_.train.max_gaussians > 0) warn_of_memory_cap();
+  tell_of_harmonics_on_host();
   if (options.resume) {
     writer_.resume_at(trainer_.steps_done());
     saver_.resume_at(trainer_.steps_done());
     warn_of_dropped_gaussians();
   }
   print_watched(trainer_);
+  if (!place_.is_alone())
+    print("{} ranks, which exchange splats over {}\n", place_.ranks.count(), trainer_.link_name());
   if (options.page) {  // before anything is written, since it may fail
     live_.emplace(*options.page, LiveRun{*backend_, scene_, trainer_, folder_, options_.train.sh_degree});
     print("{}\nOpen this address in a browser to watch the training.\n", live_->url());
@@ -99,6 +109,7 @@ std::string TrainingRun::train() {
     try {
       stopped = advance(progress);
     } catch (const OutOfMemory&) {
+      if (!place_.is_alone()) throw;  // the other ranks are in the middle of the step
       stopped = out_of_memory();
     }
   }
@@ -115,10 +126,11 @@ std::string TrainingRun::advance(Progress& progress) {
   const StepReport report = step();
   if (report.guard) progress.set_total(trainer_.last_step());
   if (progress.is_due()) progress.update(report.step, note(report, progress));
-  if (saver_.checkpoint_is_due(report.step)) save();
+  const Signals signals = agreed_signals(report, progress.seconds());
+  if (signals.checkpoint_is_due) save();
   if (live_ && !trainer_.done() && is_stopped_by_visitor(progress))
     return fmt::format("stopped by a visitor at step {}; continue with --resume", report.step);
-  return reason_to_stop(report, progress.seconds());
+  return reason_to_stop(report, signals);
 }
 
 StepReport TrainingRun::step() {
@@ -134,6 +146,7 @@ StepReport TrainingRun::step() {
   last_ = report;
   if (live_) live_->stepped(report, writer_.seconds());
   if (report.gaussian_count >= trainer_.memory_cap()) warn_of_memory_cap();
+  tell_of_harmonics_on_host();
   if (report.guard) tell(*report.guard, report.step);
   if (report.was_skipped) {
     warn(fmt::format("step {} was skipped, because its loss or gradients were not finite", report.step));
@@ -162,9 +175,9 @@ void TrainingRun::evaluate(int step) {
   Evaluation e;
   in_state(LiveTraining::State::kEvaluating, [&] { e = trainer_.evaluate(scene_.test_views()); });
   if (live_) live_->evaluated(e, step);
-  writer_.add(e, step, trainer_.device_gaussians().size());
+  writer_.add(e, step, trainer_.gaussian_count());
   print("step {}: PSNR {:.2f} dB, SSIM {:.4f} on {} held-out views, {} Gaussians, {}\n", step, e.psnr, e.ssim,
-        e.views.size(), trainer_.device_gaussians().size(), format_duration(writer_.seconds()));
+        e.views.size(), trainer_.gaussian_count(), format_duration(writer_.seconds()));
 }
 
 void TrainingRun::save() {
@@ -179,25 +192,39 @@ void TrainingRun::finish() {
     saver_.save_metrics();
   }
   print("{}: {} Gaussians, {} steps, {} (model.ply, checkpoint, metrics.json, log.jsonl)\n", folder_.string(),
-        trainer_.device_gaussians().size(), trainer_.steps_done(), format_duration(writer_.seconds()));
+        trainer_.gaussian_count(), trainer_.steps_done(), format_duration(writer_.seconds()));
   if (trainer_.skipped_count() > 0)
     print_warning(fmt::format("{} steps were skipped, because their loss or gradients were not finite",
                               trainer_.skipped_count()));
 }
 
-std::string TrainingRun::reason_to_stop(const StepReport& report, double seconds) {
+TrainingRun::Signals TrainingRun::agreed_signals(const StepReport& report, double seconds) {
+  Signals own{.is_interrupted = interrupted(),
+              .memory_ran_out = memory_ran_out(),
+              .time_is_up = options_.time_limit_s > 0 && seconds >= options_.time_limit_s,
+              .checkpoint_is_due = saver_.checkpoint_is_due(report.step)};
+  for (const Signals& other : gather_value(place_.ranks, own)) {
+    own.is_interrupted |= other.is_interrupted;
+    own.memory_ran_out |= other.memory_ran_out;
+    own.time_is_up |= other.time_is_up;
+    own.checkpoint_is_due |= other.checkpoint_is_due;
+  }
+  return own;
+}
+
+std::string TrainingRun::reason_to_stop(const StepReport& report, const Signals& signals) {
   stops_in_failure_ = true;
-  if (interrupted())
+  if (signals.is_interrupted)
     return fmt::format("interrupted at step {}{}", report.step,
                        saver_.was_saved(", continue it with --resume"));
-  if (memory_ran_out())
+  if (signals.memory_ran_out)
     return fmt::format("this machine ran out of memory at step {}{}", report.step,
                        saver_.was_saved(", continue it with --resume and fewer Gaussians or smaller photos"));
   if (report.skipped_in_a_row >= kMaxSkipsInARow)
     return fmt::format("{} steps in a row had a loss or gradients that were not finite{}", kMaxSkipsInARow,
                        saver_.was_saved(", try lower learning rates"));
   stops_in_failure_ = false;
-  if (options_.time_limit_s > 0 && seconds >= options_.time_limit_s)
+  if (signals.time_is_up)
     return fmt::format("the time limit was reached at step {}; continue with --resume", report.step);
   if (options_.target_psnr > 0 && running_psnr_ >= options_.target_psnr)
     return fmt::format("the target of {} dB was reached at step {}", options_.target_psnr, report.step);
@@ -206,7 +233,7 @@ std::string TrainingRun::reason_to_stop(const StepReport& report, double seconds
 
 std::string TrainingRun::out_of_memory() {
   stops_in_failure_ = true;
-  const std::size_t count = trainer_.device_gaussians().size();
+  const std::size_t count = trainer_.gaussian_count();
   return fmt::format("the device ran out of memory at step {} with {} Gaussians{}", trainer_.steps_done(),
                      count,
                      saver_.was_saved(fmt::format(", continue it with --resume --max-gaussians {}",
@@ -214,9 +241,11 @@ std::string TrainingRun::out_of_memory() {
 }
 
 // Whatever ends a run, the last good state is saved first, and the error says what there is to go on from. If
-// the error lies in the saving itself, or has hit the state, that is the last checkpoint.
+// the error lies in the saving itself, or has hit the state, that is the last checkpoint. So it is with
+// several ranks, since the state cannot be saved without the others.
 std::string TrainingRun::rescue(const std::function<std::string()>& work) {
   const auto saved = [&] {
+    if (!place_.is_alone()) return saver_.what_is_left();
     in_state(LiveTraining::State::kSaving, [&] { saver_.try_to_save(); });
     return saver_.what_is_left();
   };
@@ -224,6 +253,9 @@ std::string TrainingRun::rescue(const std::function<std::string()>& work) {
     return work();
   } catch (const DeviceLost& error) {
     throw Error(fmt::format("{}; {}", error.what(), saver_.what_is_left()));
+  } catch (const RankLost& error) {
+    throw Error(error.is_explained() ? error.what()
+                                     : fmt::format("{}; {}", error.what(), saver_.what_is_left()));
   } catch (const Error& error) {
     throw Error(fmt::format("{}; {}", describe(error), saved()));
   } catch (const std::bad_alloc&) {
@@ -286,7 +318,7 @@ void TrainingRun::warn_of_dropped_gaussians() {
   if (trainer_.steps_done() == 0 || trainer_.dropped_count() == 0) return;
   print_warning(
       fmt::format("the checkpoint has {} Gaussians; the {} least important were dropped to keep to {}",
-                  trainer_.device_gaussians().size() + trainer_.dropped_count(), trainer_.dropped_count(),
+                  trainer_.gaussian_count() + trainer_.dropped_count(), trainer_.dropped_count(),
                   limit_of_gaussians(trainer_)));
 }
 
@@ -299,7 +331,15 @@ void TrainingRun::warn(const std::string& text) {
 // Warns once, and only if the limit is below the requested number of Gaussians or has been reached.
 void TrainingRun::warn_of_memory_cap() {
   if (trainer_.memory_cap() == 0 || std::exchange(has_warned_of_memory_, true)) return;
-  warn(fmt::format("the device's memory limits the number of Gaussians to {}", trainer_.memory_cap()));
+  warn(fmt::format("the memory limits the number of Gaussians to {}", trainer_.memory_cap()));
+}
+
+// Once.
+void TrainingRun::tell_of_harmonics_on_host() {
+  if (!trainer_.has_harmonics_on_host() || std::exchange(has_told_of_host_, true)) return;
+  warn(
+      "the model is too large for the device's memory, so that its harmonics lie in the host's memory, which "
+      "is slower; --offload off limits the number of Gaussians instead");
 }
 
 std::string TrainingRun::note(const StepReport& r, const Progress& progress) const {

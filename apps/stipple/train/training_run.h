@@ -11,6 +11,7 @@
 #include "apps/stipple/options/run_flags.h"
 #include "apps/stipple/run/run_writer.h"
 #include "apps/stipple/terminal/progress.h"
+#include "apps/stipple/train/run_on_ranks.h"
 #include "apps/stipple/train/run_saver.h"
 #include "apps/stipple/view/live_training.h"
 #include "stipple/options/run_options.h"
@@ -21,6 +22,7 @@ namespace stipple {
 struct TrainingRunOptions {
   std::string scene;
   std::filesystem::path folder;
+  RankPlace place{one_rank()};
   bool resume = false;
   bool replaces_earlier_run = false;
   RunFlags flags;                   // resolved for the scene once it is loaded
@@ -46,7 +48,12 @@ class TrainingRun {
   void save();
   void finish();
 
-  std::string reason_to_stop(const StepReport& report, double seconds);
+  // What only one rank knows, or may see later than another.
+  struct Signals {
+    bool is_interrupted = false, memory_ran_out = false, time_is_up = false, checkpoint_is_due = false;
+  };
+  Signals agreed_signals(const StepReport& report, double seconds);
+  std::string reason_to_stop(const StepReport& report, const Signals& signals);
   std::string out_of_memory();
   std::string rescue(const std::function<std::string()>& work);
 
@@ -58,10 +65,12 @@ class TrainingRun {
   void warn_of_dropped_gaussians();
   void warn(const std::string& text);
   void warn_of_memory_cap();
+  void tell_of_harmonics_on_host();
   std::string note(const StepReport& report, const Progress& progress) const;
 
   std::string scene_path_;
   std::filesystem::path folder_;
+  RankPlace place_;
   Scene scene_;
   RunOptions options_;  // depend on the scene
   std::unique_ptr<Backend> backend_;
@@ -71,7 +80,7 @@ class TrainingRun {
   StepReport last_;
   double running_psnr_ = 0;
   bool stops_in_failure_ = false;
-  bool has_warned_of_memory_ = false;
+  bool has_warned_of_memory_ = false, has_told_of_host_ = false;
   std::optional<LiveTraining> live_;  // last, since it uses the others
 };
 

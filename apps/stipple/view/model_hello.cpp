@@ -25,8 +25,7 @@ std::vector<SceneView> views_in(const fs::path& folder, SceneOptions options) {
 
 std::vector<SceneView> views_of_model(const std::string& run_or_model, const std::string& scene,
                                       const std::string& loss) {
-  const bool has_record = fs::exists(fs::path(run_or_model) / "options.json");
-  if (!has_record) return scene.empty() ? std::vector<SceneView>() : views_in(scene, {});
+  if (!has_run_record(run_or_model)) return scene.empty() ? std::vector<SceneView>() : views_in(scene, {});
   const RunRecord record = load_run_record(run_or_model);
   if (!scene.empty()) return views_in(scene, record.scene_options);
   try {

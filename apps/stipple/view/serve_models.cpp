@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <thread>
 #include <utility>
 
+#include "apps/stipple/run/run_folder.h"
 #include "apps/stipple/run/run_model.h"
 #include "apps/stipple/terminal/format.h"
 #include "apps/stipple/terminal/interrupt.h"
@@ -44,6 +46,12 @@ RemoteModels on_device(std::unique_ptr<Backend> backend, const std::vector<Rende
   return remote;
 }
 
+// Of several, the first that is a run: it knows the scene.
+std::string model_with_scene(const std::vector<std::string>& models) {
+  const auto run = std::find_if(models.begin(), models.end(), has_run_record);
+  return run == models.end() ? models.front() : *run;
+}
+
 }  // namespace
 
 void serve_models(const ServedModels& served, const ServerOptions& server_options) {
@@ -64,7 +72,7 @@ void serve_models(const ServedModels& served, const ServerOptions& server_option
     print_model(models.back());
   }
   ScenePhotos photos(
-      views_of_model(served.models.front(), served.scene, "there are no photos to compare with"),
+      views_of_model(model_with_scene(served.models), served.scene, "there are no photos to compare with"),
       render_options.front().background);
   Hello hello = hello_of_models(models, photos.views());
   hello.views = photos.infos();

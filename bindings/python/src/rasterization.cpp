@@ -47,15 +47,17 @@ class Rasterization {
         parameters_(parameters),
         view_(view) {}
 
-  // `splat` has 16 floats per Gaussian (struct ProjectedSplat); images are planar. `features` has
-  // feature_count floats per Gaussian, which are blended into feature_count planes.
-  void forward(Address splat, Address color, Address transmittance, Address depth, Address features,
-               int feature_count, Address planes, Address stream) {
+  // `splat` has room for 16 floats per Gaussian (struct ProjectedSplat), and `visible` for 2 words per 32
+  // Gaussians (struct VisibleBlock), which say which Gaussian has which row; images are planar. `features`
+  // has feature_count floats per Gaussian, which are blended into feature_count planes.
+  void forward(Address splat, Address visible, Address color, Address transmittance, Address depth,
+               Address features, int feature_count, Address planes, Address stream) {
     backend_->use([&](Backend& backend) {
       const OnStream order(backend, stream);
       const std::size_t pixels =
           static_cast<std::size_t>(view_.camera.width_px) * static_cast<std::size_t>(view_.camera.height_px);
       pass_.projection.splat = array_over<ProjectedSplat>(backend, splat, count_);
+      pass_.projection.visible = array_over<VisibleBlock>(backend, visible, visible_block_count(count_));
       pass_.frame.color = array_over<float>(backend, color, 3 * pixels);
       pass_.frame.transmittance = array_over<float>(backend, transmittance, pixels);
       pass_.frame.depth = array_over<float>(backend, depth, pixels);
@@ -74,7 +76,8 @@ class Rasterization {
     Vec3f background{0, 0, 0};
   };
 
-  // `dL_dsplat` has 10 floats per Gaussian (struct Splat); the first two belong to the screen position.
+  // `dL_dsplat` has room for 10 floats per Gaussian (struct Splat), in the rows of the splats; the first two
+  // belong to the screen position. So has `absolute` for 2.
   Outcome backward(Address dL_dcolor, Address dL_dalpha, Address dL_ddepth, Address dL_dsplat,
                    Address absolute, Address dL_dplanes, Address dL_dfeatures, const Addresses& gradients,
                    bool wants_camera, bool wants_background, Address stream) {

@@ -3,6 +3,9 @@
 // in the rest of the module, arguments are checked here, where it is known which results belong together.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "bindings/python/src/bindings.h"
 #include "bindings/python/src/shared_backend.h"
 
@@ -82,7 +85,7 @@ void check_view(const OnPass& made, const View& view) {
                                       p.width, p.height, view.camera.width_px, view.camera.height_px));
 }
 
-// Throws ValueError unless both have the same backend, number of Gaussians and resolution.
+// Throws ValueError unless both have the same backend, number of Gaussians, resolution and number of splats.
 void check_origin(const char* name, const OnPass& made, const OnPass& wanted) {
   const SharedPass &a = *made.on, &b = *wanted.on;
   if (a.backend != b.backend)
@@ -93,6 +96,8 @@ void check_origin(const char* name, const OnPass& made, const OnPass& wanted) {
   if (a.width != b.width || a.height != b.height)
     throw py::value_error(fmt::format("{} was made for {}x{} pixels, but projection has {}x{}", name, a.width,
                                       a.height, b.width, b.height));
+  if (a.pass.projection.splat.size() != b.pass.projection.splat.size())
+    throw py::value_error(fmt::format("{} was made from another projection", name));
 }
 
 void check_count(const char* name, std::size_t count, const OnPass& projection) {
@@ -150,15 +155,84 @@ void def_array(py::class_<Class>& bound, const char* name, py::ssize_t columns, 
       help);
 }
 
-void check_slots(const OnBins& bins, std::span<const std::uint32_t> gaussian) {
-  if (std::any_of(gaussian.begin(), gaussian.end(), [&](std::uint32_t g) { return g >= bins.on->count; }))
+// The Gaussians that the pass's view shows, in the order of the rows.
+std::vector<std::uint32_t> shown_in(const SharedPass& on) {
+  return on.backend->use(
+      [&](Backend& b) { return gaussians_of_rows(on.pass.projection.visible.download(b)); });
+}
+
+// Defines a property of an array that has rows for the Gaussians that are shown. In Python it has a row for
+// every Gaussian: zeros for the others, which cannot be changed.
+template <class Class, class Get>
+void def_rows(py::class_<Class>& bound, const char* name, py::ssize_t columns, const char* help, Get get) {
+  using T = typename decltype(get(std::declval<Class&>().value())
+                                  .download(std::declval<const Backend&>()))::value_type;
+  constexpr std::size_t kFloats = sizeof(T) / sizeof(float);
+  bound.def_property(
+      name,
+      [columns, get](Class& c) {
+        const std::vector<T> values = without_lock([&] {
+          const std::vector<T> rows =
+              c.on->backend->use([&](Backend& b) { return get(c.value()).download(b); });
+          const std::vector<std::uint32_t> shown = shown_in(*c.on);
+          if (rows.empty() && !shown.empty()) return rows;  // not wanted
+          std::vector<T> all(c.on->count, T{});
+          for (std::size_t row = 0; row < shown.size(); ++row) all[shown[row]] = rows[row];
+          return all;
+        });
+        return rows_to_numpy<float>(
+            values, std::vector<py::ssize_t>{static_cast<py::ssize_t>(values.size()), columns});
+      },
+      [name, columns, get](Class& c, const py::array& given) {
+        auto& array = get(c.value());
+        const std::vector<std::uint32_t> shown = without_lock([&] { return shown_in(*c.on); });
+        const std::size_t count = array.empty() && !shown.empty() ? 0 : c.on->count;
+        const HostValues<float> values =
+            check_values<float>(name, given, static_cast<py::ssize_t>(count * kFloats), columns);
+        std::vector<T> rows(array.empty() ? 0 : shown.size());
+        for (std::size_t row = 0; row < rows.size(); ++row)
+          std::memcpy(&rows[row], values.data() + shown[row] * kFloats, sizeof(T));
+        const py::gil_scoped_release no_lock;
+        c.on->backend->use([&](Backend& b) { array.upload(b, rows); });
+      },
+      help);
+}
+
+// TileBins::splat_from_slot in terms of Gaussians.
+py::array gaussian_from_slot(OnBins& bins) {
+  const std::vector<std::uint32_t> slots = without_lock([&] {
+    const std::vector<std::uint32_t> shown = shown_in(*bins.on);
+    std::vector<std::uint32_t> values =
+        bins.on->backend->use([&](Backend& b) { return bins.value().splat_from_slot.download(b); });
+    for (std::uint32_t& slot : values) slot = shown.at(slot);
+    return values;
+  });
+  return rows_to_numpy<std::uint32_t>(slots,
+                                      std::vector<py::ssize_t>{static_cast<py::ssize_t>(slots.size())});
+}
+
+void set_gaussian_from_slot(OnBins& bins, const py::array& given) {
+  auto& array = bins.value().splat_from_slot;
+  const HostValues<std::uint32_t> values =
+      check_values<std::uint32_t>("gaussian_from_slot", given, static_cast<py::ssize_t>(array.size()), 0);
+  std::vector<std::uint32_t> slots(values.data(), values.data() + array.size());
+  if (std::any_of(slots.begin(), slots.end(), [&](std::uint32_t g) { return g >= bins.on->count; }))
     throw py::value_error(
         fmt::format("gaussian_from_slot must hold indices from 0 to {}", bins.on->count - 1));
+  const std::vector<std::uint32_t> shown = without_lock([&] { return shown_in(*bins.on); });
+  for (std::uint32_t& slot : slots) {
+    const auto row = std::lower_bound(shown.begin(), shown.end(), slot);
+    if (row == shown.end() || *row != slot)
+      throw py::value_error(fmt::format("gaussian_from_slot holds {}, which the view does not show", slot));
+    slot = static_cast<std::uint32_t>(row - shown.begin());
+  }
+  const py::gil_scoped_release no_lock;
+  bins.on->backend->use([&](Backend& b) { array.upload(b, slots); });
 }
 
 void check_begins(const OnBins& bins, std::span<const std::uint32_t> begin) {
   if (begin.front() != 0 || !std::is_sorted(begin.begin(), begin.end()) ||
-      begin.back() != bins.value().gaussian_from_slot.size())
+      begin.back() != bins.value().splat_from_slot.size())
     throw py::value_error("slot_begin_from_tile must increase from 0 to the number of slots");
 }
 
@@ -226,9 +300,9 @@ void take_splats(Backend& backend, const OnProjection& projection, SharedPass& t
 // Likewise for the lists of `bins`, which must be as long as those that the frame was blended with.
 void take_bins(Backend& backend, const OnBins& bins, SharedPass& to) {
   if (bins.on.get() == &to) return;
-  if (bins.value().gaussian_from_slot.size() != to.pass.bins.gaussian_from_slot.size())
+  if (bins.value().splat_from_slot.size() != to.pass.bins.splat_from_slot.size())
     throw py::value_error("frame was blended from other bins");
-  to.pass.bins.gaussian_from_slot = bins.value().gaussian_from_slot.copy(backend);
+  to.pass.bins.splat_from_slot = bins.value().splat_from_slot.copy(backend);
   to.pass.bins.slot_begin_from_tile = bins.value().slot_begin_from_tile.copy(backend);
 }
 
@@ -289,16 +363,18 @@ void check_moments(const Moments& moments, const HostGaussians& gaussians, const
   if (!moments.backend) return;  // empty before the first step
   if (moments.backend != projection.on->backend)
     throw py::value_error("moments were made on another backend, or by another thread");
-  if (moments.value.first.size() != gaussians.count || moments.value.first.sh_degree != gaussians.sh_degree)
+  if (moments.value.size() != gaussians.count || moments.value.sh_degree != gaussians.sh_degree)
     throw py::value_error(fmt::format("moments were made for {} Gaussians of degree {}, not for these",
-                                      moments.value.first.size(), moments.value.first.sh_degree));
+                                      moments.value.size(), moments.value.sh_degree));
 }
 
 // The visible Gaussians of the projection, in the format of GradientSum::view_statistics.
 std::vector<Vec2f> seen_in(const Backend& backend, const OnProjection& projection) {
-  std::vector<Vec2f> seen;
-  for (const ProjectedSplat& s : projection.value().splat.download(backend))
-    seen.push_back(s.splat.opacity > 0 ? Vec2f(0, 1) : Vec2f(0, 0));
+  std::vector<Vec2f> seen(projection.on->count, Vec2f(0, 0));
+  const std::vector<ProjectedSplat> splats = projection.value().splat.download(backend);
+  const std::vector<std::uint32_t> shown = gaussians_of_rows(projection.value().visible.download(backend));
+  for (std::size_t row = 0; row < shown.size(); ++row)
+    if (splats[row].splat.opacity > 0) seen[shown[row]] = {0, 1};
   return seen;
 }
 
@@ -325,7 +401,8 @@ py::tuple stage_optimize(const HostGaussians& gaussians, const HostGaussians& gr
       sum.gaussians = upload(b, to_host(gradients));
       sum.is_empty = false;
       if (visible_only) sum.view_statistics.upload(b, seen_in(b, projection));
-      if (!moments.backend) moments.value = {zeros_like(b, state.gaussians), zeros_like(b, state.gaussians)};
+      if (!moments.backend)
+        moments.value = zero_moments(b, state.gaussians.size(), state.gaussians.sh_degree);
       moments.backend = projection.on->backend;
       const Lent lent(state.moments, moments.value);
       Pass pass;
@@ -345,23 +422,22 @@ void def_repr(py::class_<Class>& bound, const char* name, Get get) {
 
 void bind_objects(py::module_& module) {
   py::class_<OnProjection> projection(module, "Projection", "Splats on the screen: project -> bin, blend.");
-  def_array<float>(
+  def_rows(
       projection, "splat", 16, "(N, 16): see stages.SPLAT", [](Projection & p) -> auto& { return p.splat; });
   def_repr(projection, "Projection",
            [](const OnProjection& p) { return fmt::format("{} Gaussians, {}", p.on->count, size_text(p)); });
   py::class_<OnBins> bins(module, "TileBins", "The splats of every tile: bin -> blend.");
   def_repr(bins, "TileBins", [](const OnBins& b) {
     return fmt::format("{}x{} tiles, {} slots", b.value().column_count, b.value().row_count,
-                       b.value().gaussian_from_slot.size());
+                       b.value().splat_from_slot.size());
   });
   bins.def_property_readonly("column_count", [](const OnBins& b) { return b.value().column_count; });
   bins.def_property_readonly("row_count", [](const OnBins& b) { return b.value().row_count; });
   def_array<std::uint32_t>(
       bins, "slot_begin_from_tile", 0, "(tiles + 1,): tile t has the slots begin[t] to begin[t + 1] - 1",
       [](TileBins & b) -> auto& { return b.slot_begin_from_tile; }, check_begins);
-  def_array<std::uint32_t>(
-      bins, "gaussian_from_slot", 0, "(slots,): the Gaussians of each tile, nearest first",
-      [](TileBins & b) -> auto& { return b.gaussian_from_slot; }, check_slots);
+  bins.def_property("gaussian_from_slot", &gaussian_from_slot, &set_gaussian_from_slot,
+                    "(slots,): the Gaussians of each tile, nearest first");
   py::class_<OnFrame> frame(module, "Frame", "The image, in planes: blend -> loss, blend_backward.");
   def_repr(frame, "Frame", [](const OnFrame& f) {
     return fmt::format("{}, color{}", size_text(f), f.value().depth.empty() ? "" : ", depth");
@@ -380,7 +456,7 @@ void bind_objects(py::module_& module) {
   py::class_<Moments> moments(module, "Moments", "Moments of Adam; empty before the first step.");
   moments.def(py::init<>());
   def_repr(moments, "Moments", [](const Moments& m) {
-    return m.backend ? fmt::format("{} Gaussians", m.value.first.size()) : std::string();
+    return m.backend ? fmt::format("{} Gaussians", m.value.size()) : std::string();
   });
 }
 
@@ -393,10 +469,10 @@ void bind_gradients(py::module_& module) {
   def_repr(dL_dframe, "FrameGradient", [](const OnFrameGradient& f) { return size_text(f); });
   py::class_<OnSplatGradient> dL_dsplat(module, "SplatGradient",
                                         "Gradients of the splats: blend_backward -> project_backward.");
-  def_array<float>(
+  def_rows(
       dL_dsplat, "splat", 10, "(N, 10): the first ten columns of stages.SPLAT",
       [](SplatGradient & s) -> auto& { return s.splat; });
-  def_array<float>(
+  def_rows(
       dL_dsplat, "absolute_mean_px", 2, "(N, 2), sums of absolute values; or empty",
       [](SplatGradient & s) -> auto& { return s.absolute_mean_px; });
   def_repr(dL_dsplat, "SplatGradient",

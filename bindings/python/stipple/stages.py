@@ -30,7 +30,8 @@ FrameGradient = _stipple.FrameGradient
 SplatGradient = _stipple.SplatGradient  # splat (N, 10): the first ten columns of SPLAT; absolute_mean_px; background
 Moments = _stipple.Moments  # Adam's; empty at first
 
-#: Columns of Projection.splat. An opacity of 0 means that the splat was culled; its other columns are undefined.
+#: Columns of Projection.splat. An opacity of 0 means that the splat was culled; its other columns are undefined, and it
+#: cannot be brought back.
 SPLAT: Dict[str, slice] = {
     "mean_px": slice(0, 2),
     "conic": slice(2, 5),

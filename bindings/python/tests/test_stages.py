@@ -74,6 +74,33 @@ def test_arrays_can_be_changed_between_stages(photo):
         stages.loss(stages.blend(projection, bins, c), photo[:-1])
 
 
+@pytest.mark.parametrize("backend", usable_backends())
+def test_arrays_have_a_row_for_every_gaussian(backend, photo):
+    """The library keeps those of the Gaussians that are shown only."""
+    g = cloud(200, 2)
+    hidden = np.arange(200) % 3 == 0
+    mean = g.mean.copy()
+    mean[hidden] = (0, 0, -100)
+    g = stipple.Gaussians(mean, g.log_scale, g.rotation, g.logit_opacity, g.sh)
+    projection, bins, _, _, dL_dsplat, gradients, _ = run(g, photo, backend)
+    for rows in (projection.splat, dL_dsplat.splat, dL_dsplat.absolute_mean_px, gradients.mean):
+        assert len(rows) == 200 and np.all(rows[hidden] == 0) and np.any(rows[~hidden] != 0)
+    in_tiles = bins.gaussian_from_slot
+    assert not np.any(hidden[in_tiles])
+    bins.gaussian_from_slot = in_tiles
+    assert np.array_equal(bins.gaussian_from_slot, in_tiles)
+    in_tiles[0] = 3
+    with pytest.raises(ValueError, match="gaussian_from_slot holds 3, which the view does not show"):
+        bins.gaussian_from_slot = in_tiles
+    splat = dL_dsplat.splat
+    dL_dsplat.splat = 2 * splat
+    assert np.array_equal(dL_dsplat.splat, 2 * splat)
+    none_shown = stipple.Gaussians(np.full_like(mean, -100), g.log_scale, g.rotation, g.logit_opacity, g.sh)
+    other = stages.project(none_shown, camera(), backend=backend)
+    with pytest.raises(ValueError, match="bins was made from another projection"):
+        stages.blend(other, bins, camera())
+
+
 def test_frame_gradient_from_arrays(photo):
     g, c = cloud(80), camera()
     projection = stages.project(g, c)

@@ -17,12 +17,34 @@ inline Math<float>::AdamRule adam_rule(const AdamOptions& o) {
 
 // Throws Error if the sum lacks what the options need.
 inline void check_update(const GradientSum& sum, const AdamOptions& options) {
-  if (options.visible_only && sum.view_statistics.size() != sum.gaussians.size())
+  if (options.harmonics_of_visible_only() && sum.view_statistics.size() != sum.gaussians.size())
     throw Error(
-        "AdamOptions::visible_only needs GradientSum::view_statistics; set WantedGradients::view_statistics");
+        "AdamOptions::visible_only and visible_harmonics_only need GradientSum::view_statistics; set "
+        "WantedGradients::view_statistics");
 }
 
 enum class Penalty { kNone, kOpacity, kScale };
+
+// For every array of moments, the key with which rounding_bits() gives the random word for word i of these
+// Gaussians. Words are counted through the whole model, so that several ranks together round as one process
+// does.
+template <class T>
+using KeyOf = std::uint32_t;
+using MomentKeys = MomentArrays<KeyOf>;
+
+inline MomentKeys moment_keys(int step, const ModelPart& part, int sh_degree) {
+  using M = Math<float>;
+  MomentKeys keys;
+  keys.sh_degree = sh_degree;
+  std::uint32_t array = 0;
+  for_each_moment(
+      [&](int per_gaussian, std::uint32_t& key) {
+        const auto first = static_cast<std::uint32_t>(part.first * static_cast<std::size_t>(per_gaussian));
+        key = M::rounding_bits(M::random_bits(array++, static_cast<std::uint32_t>(step), 0).x, first);
+      },
+      keys);
+  return keys;
+}
 
 // What differs between the updates of the parameter arrays. `rest_rate` is the learning rate of the SH
 // coefficients after the base colour.

@@ -5,16 +5,24 @@
 //
 // A pass runs through stages: project, bin and blend render a frame; loss and depth_loss differentiate it;
 // blend_backward and project_backward propagate its gradient back to the parameters; optimize and perturb
-// update them. Stages return nothing to the host and do not wait for the device, except that bin waits if it
-// cannot predict the capacity a view needs. The host obtains all results at once, with read(), at the end
-// (docs/backends.md).
+// update them. Stages return nothing to the host and do not wait for the device, except that project and bin
+// wait if they cannot predict the capacity a view needs. The host obtains all results at once, with read(),
+// at the end (docs/backends.md).
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "stipple/backend/rank_link.h"
 #include "stipple/backend/train_step.h"
 
 namespace stipple {
+
+// A part of every row of an array: what follows the first so many halves, words of 16 bits.
+struct RowPart {
+  std::size_t row_halves;     // from one row to the next
+  std::size_t first_row = 0;  // that row 0 stands for; a multiple of 64
+  std::size_t first_half = 0;
+};
 
 // One implementation of the pipeline on one device. Any thread may call it, and several threads may do so
 // concurrently as long as they work on different passes and none modifies data that another reads.
@@ -23,8 +31,12 @@ class Backend : public Device {
   virtual std::string_view name() const = 0;
   virtual std::string description() const = 0;  // human-readable: the device and how it is used
 
-  // Estimates the device memory, in bytes, that a pass over this many Gaussians and pixels needs.
-  virtual std::size_t pass_bytes(std::size_t gaussians, std::size_t pixels) const = 0;
+  // The device memory, in bytes, that a pass of this size needs in training.
+  virtual std::size_t pass_bytes(const PassSize&) const = 0;
+
+  // How arrays travel to the other ranks that train one model. All ranks call it at the same time; the
+  // backend must outlive the result.
+  virtual std::unique_ptr<RankLink> link(Ranks& ranks);
 
   // Starts a pass over `view_count` views. Without this call, project starts a pass over one view.
   virtual void begin(Pass&, int view_count) = 0;
@@ -33,10 +45,17 @@ class Backend : public Device {
   virtual PassResult read(Pass&) = 0;
   // Copies a pass in its current state, so that work can continue from there in two ways.
   virtual Pass copy_of(const Pass&) = 0;
+  // Gives back the memory of a pass, which keeps only what it knows about the views.
+  virtual void release(Pass& pass) { pass = {}; }
 
-  // Forward. project writes Pass::projection, bin Pass::bins and blend Pass::frame. bin may wait for the
-  // device if the view has no id or is new to the pass.
+  // Forward. project writes Pass::projection, bin Pass::bins and blend Pass::frame. project and bin may wait
+  // for the device if the view has no id or is new to the pass; project then makes room for exactly the
+  // splats that there are.
   virtual void project(const DeviceGaussians&, const Precomputed&, const View&, Pass&) = 0;
+  // If several ranks train one model, exchange (backend/exchange.h) sends the splats of project to
+  // the rank that draws the view. There, receive takes them in place of project: it starts a view with splats
+  // that have been projected elsewhere, in the order of the model.
+  virtual void receive(const View&, const DeviceArray<ProjectedSplat>&, Pass&) = 0;
   virtual void bin(const View&, Pass&) = 0;
   virtual void blend(const View&, Pass&) = 0;
   // Blends further channels over the same slots, into one plane per channel. Call it after blend.
@@ -64,8 +83,9 @@ class Backend : public Device {
   // state. Both stages change nothing if the pass has overflowed or met a value that is not finite.
   virtual void optimize(TrainState&, const GradientSum&, const AdamOptions&, const LossOptions&, Pass&) = 0;
   // Moves every mean by amount * f * covariance * n. The vector n is standard normal, determined by the seed
-  // and the Gaussian's index; f = sigmoid(100 (0.005 - opacity)) confines the noise to faint Gaussians.
-  virtual void perturb(DeviceGaussians&, float amount, std::uint64_t seed, Pass&) = 0;
+  // and the Gaussian's index in the whole model; f = sigmoid(100 (0.005 - opacity)) confines the noise to
+  // faint Gaussians.
+  virtual void perturb(TrainState&, float amount, std::uint64_t seed, Pass&) = 0;
 
   // project_backward followed by optimize, with bit-identical results, for a pass over one view. A backend
   // can fuse the two so that the parameter gradients, the bulk of a step's memory traffic, are never written.
@@ -77,11 +97,17 @@ class Backend : public Device {
   // host's memory during the update itself (TrainBuffers::has_begun_update).
   PassResult train_step(TrainState&, std::span<const TrainView>, const TrainStep&, TrainBuffers&);
 
-  // to[i] = from[rows[i]] for rows of `row_bytes` bytes; kNoRow gives a row of zeros. Cloning, pruning and
-  // reordering Gaussians all reduce to this.
+  // Copies so many halves of each of `count` rows: to[i] = from[rows[i]], or to[i] = from[i] if `rows` is
+  // null. The row kNoRow is one of zeros. Cloning, pruning and reordering Gaussians all reduce to this. The
+  // two memories must not be the same.
   static constexpr std::uint32_t kNoRow = 0xffffffff;
-  virtual void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
-                      Memory& to) = 0;
+  virtual void copy_rows(const Memory& from, const RowPart& from_part, const DeviceArray<std::uint32_t>* rows,
+                         Memory& to, const RowPart& to_part, std::size_t count, std::size_t halves) = 0;
+  // Whole rows of `row_bytes` bytes, an even number.
+  void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes, Memory& to) {
+    const std::size_t halves = row_bytes / sizeof(std::uint16_t);
+    copy_rows(from, {halves}, &rows, to, {halves}, rows.size(), halves);
+  }
 };
 
 // Runs project, bin and blend.
@@ -114,9 +140,17 @@ struct DeviceInfo {
   std::string description;   // human-readable: the name, what it has, and what it lacks
   std::string problem;       // why it cannot be used; empty if it can
   bool is_software = false;  // it stands for a GPU, but computes on the CPU
+  std::string id = "";  // differs between the devices of a machine; the same in every process that sees it
 };
 
 // The devices of a backend on this machine, also those that cannot be used. They are numbered in this order.
 std::vector<DeviceInfo> list_devices(std::string_view name);
+
+// The device that make_backend() would take, which is not started by this. Throws Error like that.
+struct DeviceChoice {
+  std::string backend;
+  std::size_t device;  // its number in list_devices()
+};
+DeviceChoice choose_device(std::string_view name, const std::string& device = "0");
 
 }  // namespace stipple

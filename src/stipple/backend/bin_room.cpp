@@ -19,19 +19,22 @@ std::size_t with_slack(std::uint64_t count) {
 
 }  // namespace
 
-BinRoom room_needed(std::uint32_t gaussians, std::uint64_t pairs) {
+BinRoom with_slack(const BinRoom& needed) {
+  return {with_slack(needed.splats), with_slack(needed.gaussians), with_slack(needed.pairs), true};
+}
+
+BinRoom room_needed(std::uint32_t splats, std::uint32_t gaussians, std::uint64_t pairs) {
   if (pairs >= kMaxPairs)
     throw Error(
         "the view has too many pairs of Gaussian and tile (about 2^31); use fewer Gaussians or a lower "
         "resolution");
-  return {gaussians, static_cast<std::size_t>(pairs), true};
+  return {splats, gaussians, static_cast<std::size_t>(pairs), true};
 }
 
 std::optional<BinRoom> RoomPredictor::predict(int view_id) const {
   if (view_id == kNoView) return std::nullopt;
   const auto id = static_cast<std::size_t>(view_id);
-  if (id < needed_by_view.size() && needed_by_view[id].is_known)
-    return BinRoom{with_slack(needed_by_view[id].gaussians), with_slack(needed_by_view[id].pairs), true};
+  if (id < needed_by_view.size() && needed_by_view[id].is_known) return with_slack(needed_by_view[id]);
   return first.is_known ? std::optional(first) : std::nullopt;
 }
 

@@ -37,7 +37,10 @@ std::unique_ptr<Backend> make_cpu(const BackendOptions& options) {
 std::string usable() { return ""; }
 
 std::vector<DeviceInfo> list_cpu() {
-  return {{.name = kCpuName, .description = cpu::make_cpu_backend()->description(), .problem = ""}};
+  return {{.name = kCpuName,
+           .description = cpu::make_cpu_backend()->description(),
+           .problem = "",
+           .id = kCpuName}};
 }
 
 constexpr Entry kBackends[] = {  // fastest first
@@ -76,6 +79,22 @@ const Entry& best() {
   throw Error("no backend works on this machine");
 }
 
+struct Selection {
+  const Entry& entry;
+  std::string device;
+};
+
+// "vulkan:radeon" overrides the device that is given apart.
+Selection select(std::string_view name_and_device, const std::string& given_device) {
+  const std::size_t colon = std::min(name_and_device.find(':'), name_and_device.size());
+  const std::string_view name = name_and_device.substr(0, colon);
+  const std::string device(colon < name_and_device.size() ? name_and_device.substr(colon + 1) : given_device);
+  const Entry& entry = name != "best" ? find(name) : is_device_name(device) ? find_by_device(device) : best();
+  if (const std::string why = entry.why_unusable(); !why.empty())
+    throw Error(fmt::format("the {} backend cannot be used: {}; use cpu or best", entry.name, why));
+  return {entry, device};
+}
+
 }  // namespace
 
 std::vector<std::string> backend_names() {
@@ -88,17 +107,18 @@ std::string why_unusable(std::string_view name) { return find(name).why_unusable
 
 std::vector<DeviceInfo> list_devices(std::string_view name) { return find(name).list_devices(); }
 
+DeviceChoice choose_device(std::string_view name_and_device, const std::string& device) {
+  const Selection selection = select(name_and_device, device);
+  std::vector<std::string> names;
+  for (const DeviceInfo& info : selection.entry.list_devices()) names.push_back(info.name);
+  return {selection.entry.name, find_device(selection.entry.name, names, selection.device)};
+}
+
 std::unique_ptr<Backend> make_backend(std::string_view name_and_device, const BackendOptions& given) {
-  const std::size_t colon = std::min(name_and_device.find(':'), name_and_device.size());
-  const std::string_view name = name_and_device.substr(0, colon);
+  const Selection selection = select(name_and_device, given.device);
   BackendOptions options = given;
-  if (colon < name_and_device.size()) options.device = name_and_device.substr(colon + 1);
-  const Entry& entry = name != "best"                   ? find(name)
-                       : is_device_name(options.device) ? find_by_device(options.device)
-                                                        : best();
-  if (const std::string why = entry.why_unusable(); !why.empty())
-    throw Error(fmt::format("the {} backend cannot be used: {}; use cpu or best", entry.name, why));
-  return entry.make(options);
+  options.device = selection.device;
+  return selection.entry.make(options);
 }
 
 }  // namespace stipple

@@ -5,6 +5,17 @@
 
 namespace stipple {
 
+std::vector<std::uint32_t> gaussians_of_rows(std::span<const VisibleBlock> visible) {
+  std::vector<std::uint32_t> gaussians;
+  if (visible.empty()) return gaussians;
+  gaussians.reserve(visible.back().end_row());
+  for (std::size_t block = 0; block < visible.size(); ++block)
+    for (std::uint32_t left = visible[block].mask; left != 0; left &= left - 1)
+      gaussians.push_back(static_cast<std::uint32_t>(block * VisibleBlock::kGaussians) +
+                          static_cast<std::uint32_t>(std::countr_zero(left)));
+  return gaussians;
+}
+
 void check_frame_gradient(const Pass& pass) {
   const Frame& frame = pass.frame;
   const FrameGradient& d = pass.dL_dframe;
@@ -25,11 +36,12 @@ void add_depth_gradient(Device& device, Pass& pass) {
 
 void copy_public(Device& device, const Pass& from, Pass& to) {
   to.projection.splat = from.projection.splat.copy(device);
+  to.projection.visible = from.projection.visible.copy(device);
   to.bins.column_count = from.bins.column_count;
   to.bins.row_count = from.bins.row_count;
   to.bins.first_row = from.bins.first_row;
   to.bins.slot_begin_from_tile = from.bins.slot_begin_from_tile.copy(device);
-  to.bins.gaussian_from_slot = from.bins.gaussian_from_slot.copy(device);
+  to.bins.splat_from_slot = from.bins.splat_from_slot.copy(device);
   to.frame.width_px = from.frame.width_px;
   to.frame.height_px = from.frame.height_px;
   to.frame.color = from.frame.color.copy(device);

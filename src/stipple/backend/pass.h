@@ -6,8 +6,10 @@
 // every backend provides, in the same layout everywhere, so that each stage can be compared across backends.
 // Anything else that a backend keeps between stages is in its own PassScratch.
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "stipple/backend/view.h"
@@ -33,7 +35,7 @@ struct Precomputed {
 
 // A Gaussian projected on the screen: 64 bytes, one cache line.
 struct alignas(64) ProjectedSplat {
-  Splat splat;           // opacity 0 means culled: all other fields are then undefined
+  Splat splat;           // opacity 0 means not drawn: all other fields are then undefined
   float depth;           // z in the camera frame, scene units
   Vec2f half_extent_px;  // of the box outside which alpha < 1/255; the larger is the radius
   float log2_opacity;
@@ -41,16 +43,42 @@ struct alignas(64) ProjectedSplat {
 };
 static_assert(sizeof(ProjectedSplat) == 64);
 
-struct Projection {  // project -> bin, blend
-  DeviceArray<ProjectedSplat> splat;
+// The Gaussians that a view shows are those whose footprint is on the screen. Each of them has a row in the
+// arrays of splats, in the order of the model, so that the size of a pass depends on what its view shows and
+// not on the size of the model. This finds the rows of 32 consecutive Gaussians; number k has bit k.
+struct VisibleBlock {
+  std::uint32_t mask;       // of those that are shown
+  std::uint32_t first_row;  // the number of shown Gaussians in all blocks before
+
+  static constexpr std::size_t kGaussians = 32;
+  bool shows(std::size_t k) const { return (mask >> k & 1) != 0; }
+  std::size_t row(std::size_t k) const {  // of number k, or of the next one that is shown
+    return first_row + static_cast<std::size_t>(std::popcount(mask & ((std::uint32_t{1} << k) - 1)));
+  }
+  std::size_t end_row() const { return first_row + static_cast<std::size_t>(std::popcount(mask)); }
 };
+static_assert(sizeof(VisibleBlock) == 8);
+
+constexpr std::size_t visible_block_count(std::size_t gaussians) {
+  return (gaussians + VisibleBlock::kGaussians - 1) / VisibleBlock::kGaussians;
+}
+
+struct Projection {  // project -> bin, blend, and the backward stages
+  // A row for every Gaussian that is shown; there may be more, of undefined contents, if their number was
+  // predicted. A row can have opacity 0: the Gaussian's colour is not a number, and it is not drawn.
+  DeviceArray<ProjectedSplat> splat;
+  DeviceArray<VisibleBlock> visible;  // empty if the splats have been received
+};
+
+// The Gaussian of every row.
+std::vector<std::uint32_t> gaussians_of_rows(std::span<const VisibleBlock> visible);
 
 struct TileBins {  // bin -> blend
   int column_count = 0, row_count = 0;
   int first_row = 0;  // tile 0 is the leftmost tile of this row of the image
-  // Tile t owns slots [begin[t], begin[t + 1]), nearest Gaussian first, ties in order of index.
+  // Tile t owns slots [begin[t], begin[t + 1]), nearest splat first, ties in order of index.
   DeviceArray<std::uint32_t> slot_begin_from_tile;
-  DeviceArray<std::uint32_t> gaussian_from_slot;  // may exceed the slot count if predicted
+  DeviceArray<std::uint32_t> splat_from_slot;  // its row; may exceed the slot count if predicted
 };
 
 // Images on a device are planar: value[(channel * height + y) * width + x].
@@ -68,13 +96,13 @@ struct FrameGradient {       // loss -> blend_backward
 };
 
 struct SplatGradient {                  // blend_backward -> project_backward
-  DeviceArray<Splat> splat;             // one per Gaussian; zero if it is not visible
+  DeviceArray<Splat> splat;             // in the rows of Projection::splat; zero if it is not drawn
   DeviceArray<Vec2f> absolute_mean_px;  // only if wanted: sums of the absolute values of the pixels'
                                         // contributions to the gradient of splat.mean_px
 };
 
 // Further values per Gaussian, such as features, normals or labels, which are blended over the same slots as
-// its colour but without a background.
+// its colour but without a background. They, and their gradients, are of all Gaussians, shown or not.
 struct Channels {
   int count = 0;             // per Gaussian
   DeviceArray<float> value;  // [gaussian * count + channel]
@@ -112,7 +140,7 @@ CameraGradient camera_gradient(const T* sum) {
   return g;
 }
 
-// The pairs of one Gaussian. Each pair has a number, its emission, and the pairs of a Gaussian are numbered
+// The pairs of one splat. Each pair has a number, its emission, and the pairs of a splat are numbered
 // consecutively: a backend that stores one partial sum per pair can then add them up in a fixed order.
 struct PairRange {
   std::uint32_t begin, end;
@@ -137,15 +165,28 @@ struct LossValue {
   float mean_squared_error = 0;  // over all pixels and channels, with the pixel weights of the loss
 };
 
-enum class Stage { kPhoto, kProject, kBin, kBlend, kLoss, kBlendBackward, kOptimize, kRefine, kCount };
+enum class Stage {
+  kPhoto,
+  kProject,
+  kExchange,
+  kBin,
+  kBlend,
+  kLoss,
+  kBlendBackward,
+  kOptimize,
+  kRefine,
+  kCount
+};
 constexpr std::array<const char*, static_cast<std::size_t>(Stage::kCount)> kStageNames = {
-    "photo", "project", "bin", "blend", "loss", "blend_backward", "project_backward_optimize", "refine"};
+    "photo", "project", "exchange", "bin", "blend", "loss", "blend_backward", "project_backward_optimize",
+    "refine"};
 using StageTimes = std::array<double, static_cast<std::size_t>(Stage::kCount)>;  // ms
 
 struct ViewResult {
   LossValue loss;
-  CameraGradient camera;      // only if wanted
-  Vec3f background{0, 0, 0};  // only if wanted
+  CameraGradient camera;               // only if wanted
+  Vec3f background{0, 0, 0};           // only if wanted
+  std::size_t visible = 0, pairs = 0;  // on a GPU: Gaussians that touch a tile, and pairs of the two
 };
 
 struct PassResult {
@@ -154,6 +195,7 @@ struct PassResult {
   // The predicted capacity of a view was too small. The update changed nothing, the prediction has been
   // corrected, and the caller must run the pass again.
   bool has_overflowed = false;
+  std::uint64_t exchanged_bytes = 0;  // that all ranks have sent to others
   StageTimes ms{};  // of this pass, or of a recent one if measuring this one would cost time
 };
 
@@ -170,6 +212,15 @@ struct Pass {
   FrameGradient dL_dframe;
   SplatGradient dL_dsplat;
   std::unique_ptr<PassScratch> scratch;
+};
+
+// What the memory of a pass depends on.
+struct PassSize {
+  std::size_t gaussians = 0;           // of the model
+  std::size_t visible = 0, pairs = 0;  // the most of any view, as in ViewResult
+  std::size_t pixels = 0;              // of the largest view
+  bool has_depth = false;              // depths are rendered and have gradients
+  bool has_absolute = false;           // WantedGradients::absolute_mean
 };
 
 // Throws Error unless Pass::dL_dframe matches Pass::frame. Gradients from a caller's loss may not.

@@ -28,7 +28,8 @@ Result dropout_of(const View& view) {
   const auto low = static_cast<std::uint32_t>(view.dropout.seed);
   const auto high = static_cast<std::uint32_t>(view.dropout.seed >> 32);
   const double rate = static_cast<double>(view.dropout.rate);
-  return {low, high, static_cast<std::uint32_t>(rate * 0x1p32), 1 / (1 - view.dropout.rate)};
+  return {low, high, static_cast<std::uint32_t>(rate * 0x1p32), view.dropout.first,
+          1 / (1 - view.dropout.rate)};
 }
 
 // In pixels, for density_statistic().

@@ -13,7 +13,8 @@ class StageClock {
     ms_ = {};
     last_ = Clock::now();
   }
-  void lap(Stage stage) {  // call it at the end of the stage
+  void resume() { last_ = Clock::now(); }  // the time since the last stage belongs to none
+  void lap(Stage stage) {                  // call it at the end of the stage
     const auto now = Clock::now();
     ms_[static_cast<std::size_t>(stage)] += std::chrono::duration<double, std::milli>(now - last_).count();
     last_ = now;

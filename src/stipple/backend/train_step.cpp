@@ -3,10 +3,9 @@
 #include "stipple/backend/train_step.h"
 
 #include "stipple/backend/backend.h"
+#include "stipple/backend/step_stages.h"
 
 namespace stipple {
-
-namespace {
 
 WantedGradients wanted_for(const TrainStep& step) {
   WantedGradients wanted;
@@ -19,18 +18,20 @@ WantedGradients wanted_for(const TrainStep& step) {
   return wanted;
 }
 
+namespace {
+
 bool uses_depths(const TrainView& view, const TrainStep& step) {
   return step.depth_weight != 0 && view.depths && !view.depths->samples.empty();
 }
 
-// The view as it is rendered. Depth costs time, so it is rendered only if it is used.
+}  // namespace
+
 View rendered_view(const TrainView& view, const TrainStep& step) {
   View rendered = view.view;
   if (uses_depths(view, step)) rendered.options.depth = DepthOutput::kInverse;
   return rendered;
 }
 
-// Computes the frame's gradient with the built-in losses, the caller's own loss, or both.
 void differentiate_frame(Backend& backend, const TrainView& train_view, const View& view,
                          const TrainStep& step, Pass& pass) {
   if (train_view.target) {
@@ -43,6 +44,8 @@ void differentiate_frame(Backend& backend, const TrainView& train_view, const Vi
   if (uses_depths(train_view, step)) backend.depth_loss(*train_view.depths, step.depth_weight, pass);
   if (step.own_loss) step.own_loss(backend, view, pass.frame, pass.dL_dframe);
 }
+
+namespace {
 
 void enqueue(Backend& backend, TrainState& state, std::span<const TrainView> views, const TrainStep& step,
              TrainBuffers& buffers) {
@@ -62,7 +65,7 @@ void enqueue(Backend& backend, TrainState& state, std::span<const TrainView> vie
     if (views.size() == 1) backend.project_backward_optimize(state, view, wanted, step.adam, step.loss, pass);
   }
   if (views.size() > 1) backend.optimize(state, buffers.sum, step.adam, step.loss, pass);
-  if (step.noise != 0) backend.perturb(state.gaussians, step.noise, step.noise_seed, pass);
+  if (step.noise != 0) backend.perturb(state, step.noise, step.noise_seed, pass);
 }
 
 }  // namespace
@@ -95,10 +98,11 @@ void forward(Backend& backend, const DeviceGaussians& gaussians, const Precomput
   backend.blend(view, pass);
 }
 
-TrainState make_train_state(Device& device, const Gaussians& gaussians) {
+TrainState make_train_state(Device& device, const Gaussians& gaussians, Place harmonics) {
   TrainState state;
-  state.gaussians = upload(device, gaussians);
-  state.moments = {zeros_like(device, state.gaussians), zeros_like(device, state.gaussians)};
+  for_each_harmonics_array([&](auto& array) { array.set_place(harmonics); }, state);
+  upload(device, gaussians, state.gaussians);
+  reset_moments(device, gaussians.size(), gaussians.sh_degree, state.moments);
   state.statistics.resize_zero(device, gaussians.size());
   return state;
 }

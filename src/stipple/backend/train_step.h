@@ -4,6 +4,7 @@
 // A training step: the state it changes, its options and its inputs.
 #include <functional>
 
+#include "stipple/backend/adam_moments.h"
 #include "stipple/backend/pass.h"
 
 namespace stipple {
@@ -48,14 +49,20 @@ struct AdamOptions {
   // Learning rates per parameter group; the base colour and the view-dependent rest are two groups.
   float mean = 0, log_scale = 0, rotation = 0, logit_opacity = 0, sh_base = 0, sh_rest = 0;
   float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-15f;
-  int step = 1;  // counted from 1, for the bias correction
-  // Leave Gaussians that are not visible in any view of the step unchanged, including their moments. Needs
-  // GradientSum::view_statistics.
-  bool visible_only = false;
+  int step = 1;  // counted from 1, for the bias correction and for the rounding of the moments
+  // Leave Gaussians that are not visible in any view of the step unchanged, including their moments, or leave
+  // only their harmonics unchanged. Both need GradientSum::view_statistics.
+  bool visible_only = false, visible_harmonics_only = false;
+
+  bool harmonics_of_visible_only() const { return visible_only || visible_harmonics_only; }
 };
 
-struct AdamMoments {
-  DeviceGaussians first, second;
+// The place of a state's Gaussians in the whole model, which is the parts of all ranks one after another.
+struct ModelPart {
+  std::size_t first = 0;  // the index in the whole model of the first one
+  std::size_t total = 0;  // of the whole model; 0 means that these are all
+
+  std::size_t total_of(std::size_t own) const { return total > 0 ? total : own; }  // if it has `own` of them
 };
 
 struct TrainState {  // what a step changes
@@ -66,10 +73,23 @@ struct TrainState {  // what a step changes
   AdamMoments moments;
   // Density statistics: GradientSum::view_statistics summed over steps; empty if they are not kept.
   DeviceArray<Vec2f> statistics;
+  ModelPart part;
+
+  std::size_t size_of_model() const { return part.total_of(gaussians.size()); }
 };
 
+// Calls f for the arrays of the harmonics, three quarters of the state. A step accesses those of the
+// Gaussians that its views show, and of no others with AdamOptions::visible_harmonics_only; then they may lie
+// on the host.
+template <class F, class State>
+void for_each_harmonics_array(F f, State& state) {
+  f(state.gaussians.sh);
+  f(state.moments.sh_base);
+  f(state.moments.sh_rest);
+}
+
 // The state before the first step, with zero moments and statistics.
-TrainState make_train_state(Device& device, const Gaussians& gaussians);
+TrainState make_train_state(Device& device, const Gaussians& gaussians, Place harmonics = Place::kDevice);
 
 struct TrainStep {  // the options of a step
   LossOptions loss;
@@ -96,6 +116,7 @@ struct TrainView {
 
 struct TrainBuffers {  // memory reused from step to step; the contents are undefined in between
   Pass pass;
+  Pass projected, drawn;  // with several ranks: of views that another rank draws, and of one that this draws
   GradientSum sum;
   // The step has got as far as its update. If train_step() throws anything but OutOfMemory after that, the
   // state may have changed.

@@ -53,6 +53,7 @@ struct TileRows {  // [begin, end)
 struct Dropout {
   float rate = 0;  // from 0, which costs nothing, to less than 1
   std::uint64_t seed = 0;
+  std::uint32_t first = 0;  // the index of Gaussian 0 in the whole model (ModelPart)
 };
 
 constexpr int kNoView = -1;

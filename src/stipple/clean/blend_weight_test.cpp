@@ -29,7 +29,7 @@ TEST_P(BlendWeightTest, TheAreasOfAllGaussiansAddUpToTheAlphaOfTheFrame) {
   for (const float t : run.frame.transmittance.download(*run.backend)) alpha += 1 - static_cast<double>(t);
   const std::vector<float> area =
       blend_weights(*run.backend, view, std::vector<float>(75 * 50, 1.0f), run.pass);
-  ASSERT_EQ(area.size(), g.size());
+  ASSERT_EQ(area.size(), run.projection.splat.size());
   EXPECT_GT(alpha, 100);
   EXPECT_NEAR(sum_of(area), alpha, 1e-3 * alpha);
 }
@@ -44,7 +44,8 @@ TEST_P(BlendWeightTest, PixelsCountByTheirValues) {
       blend_weights(*run.backend, view, std::vector<float>(75 * 50, 2.0f), run.pass);
   const std::vector<float> once =
       blend_weights(*run.backend, view, std::vector<float>(75 * 50, 1.0f), run.pass);
-  for (std::size_t i = 0; i < g.size(); ++i) {
+  ASSERT_GT(once.size(), 100u);
+  for (std::size_t i = 0; i < once.size(); ++i) {
     EXPECT_EQ(none[i], 0);
     EXPECT_NEAR(twice[i], 2 * once[i], 1e-4f * (1 + once[i]));
   }
@@ -57,7 +58,7 @@ TEST_P(BlendWeightTest, TheChangeByARemovalIsThatOfThePictureWithoutTheGaussian)
   Rendering run(GetParam(), g, view);
   const std::vector<float> before = run.frame.color.download(*run.backend),
                            planes = random_values(before.size(), 5),
-                           changes = removal_changes(*run.backend, view, planes, run.pass);
+                           changes = by_gaussian(run, removal_changes(*run.backend, view, planes, run.pass));
   for (const std::uint32_t missing : {0u, 11u, 39u}) {
     std::vector<std::uint32_t> rest(g.size());
     std::iota(rest.begin(), rest.end(), 0u);

@@ -65,7 +65,8 @@ Gaussians with_faded(Gaussians gaussians, std::span<const char> is_suspect) {
   return gaussians;
 }
 
-struct ViewEvidence {  // of one view, for every Gaussian as it is drawn
+struct ViewEvidence {  // of one view, for every Gaussian that it shows
+  std::vector<std::uint32_t> gaussian;
   std::vector<ProjectedSplat> splat;
   std::vector<float> area_px;
   // If the Gaussian were removed, the frame would change by d and the errors e would become e + d:
@@ -76,6 +77,7 @@ struct ViewEvidence {  // of one view, for every Gaussian as it is drawn
 
 ViewEvidence examine(Backend& backend, const View& view, const Photo& photo, std::uint64_t seed, Pass& pass) {
   ViewEvidence evidence;
+  evidence.gaussian = gaussians_of_rows(pass.projection.visible.download(backend));
   evidence.splat = pass.projection.splat.download(backend);
   evidence.area_px = blend_weights(backend, view, std::vector<float>(photo.pixel_count(), 1.0f), pass);
   const Errors errors = errors_of(pass.frame.color.download(backend), photo, view.options.background);
@@ -104,17 +106,18 @@ void add(const ViewEvidence& view, const Camera& camera, float near_depth, std::
          std::vector<Evidence>& total) {
   const auto side_px = static_cast<float>(std::max(camera.width_px, camera.height_px));
   parallel_for(
-      total.size(),
-      [&](std::size_t i) {
-        Evidence& e = total[i];
-        const ProjectedSplat& s = view.splat[i];
-        if (!(s.splat.opacity > 0)) return;  // culled
+      view.splat.size(),
+      [&](std::size_t row) {
+        const std::uint32_t gaussian = view.gaussian[row];
+        Evidence& e = total[gaussian];
+        const ProjectedSplat& s = view.splat[row];
+        if (!(s.splat.opacity > 0)) return;  // not drawn
         e.framed += is_inside(camera, s.splat.mean_px) ? 1 : 0;
-        const float f = is_suspect[i] != 0 ? kFade : 1.0f, area_px = view.area_px[i] / f;
+        const float f = is_suspect[gaussian] != 0 ? kFade : 1.0f, area_px = view.area_px[row] / f;
         e.area_px += area_px;
         e.area2_px2 += area_px * area_px;
-        e.need += need_of(view.linear[i], view.square[i], f);
-        e.effect += view.square[i] / (f * f);
+        e.need += need_of(view.linear[row], view.square[row], f);
+        e.effect += view.square[row] / (f * f);
         if (area_px < kSeenAreaPx) return;
         e.nearness = std::max(e.nearness, near_depth / s.depth);
         e.screen_share = std::max(e.screen_share, std::max(s.half_extent_px.x, s.half_extent_px.y) / side_px);

@@ -36,12 +36,13 @@ std::vector<float> picture_effects(Backend& backend, const Gaussians& gaussians,
   for (std::size_t c = 0; c < cameras.size(); ++c) {
     const View view{cameras[c], options};
     forward(backend, model, {}, view, pass);
+    const std::vector<std::uint32_t> shown = gaussians_of_rows(pass.projection.visible.download(backend));
     for (std::uint64_t sample = 0; sample < kSignSamples; ++sample) {
       const std::vector<float> signs = random_signs(pass.frame.color.size(), kSignSamples * c + sample);
       const std::vector<float> sums = removal_changes(backend, view, signs, pass);
-      for (std::size_t i = 0; i < effects.size(); ++i) {
-        const float squared = sums[i] * sums[i] / kSignSamples;
-        if (squared > 0) effects[i] += squared;  // not NaN, of which there is no order
+      for (std::size_t row = 0; row < sums.size(); ++row) {
+        const float squared = sums[row] * sums[row] / kSignSamples;
+        if (squared > 0) effects[shown[row]] += squared;  // not NaN, of which there is no order
       }
     }
     if (progress) progress();

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Part of the public interface.
 #pragma once
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "stipple/core/error.h"
@@ -37,14 +40,47 @@ class MemoryBorrower {
   virtual void make_stream_wait(void*) {}
 };
 
+// Where the memory of an array lies.
+enum class Place : unsigned char {
+  kDevice,
+  kHost,  // in memory of the host that the device's kernels access where it is: large, but slow
+};
+
+// Sizes of what lies in both places.
+struct PlacedBytes {
+  std::size_t device = 0, host = 0;
+};
+inline PlacedBytes operator+(PlacedBytes a, PlacedBytes b) { return {a.device + b.device, a.host + b.host}; }
+// What is left of `a`, in each place.
+inline PlacedBytes operator-(PlacedBytes a, PlacedBytes b) {
+  return {a.device - std::min(a.device, b.device), a.host - std::min(a.host, b.host)};
+}
+inline PlacedBytes bytes_in(Place place, std::size_t bytes) {
+  return place == Place::kHost ? PlacedBytes{0, bytes} : PlacedBytes{bytes, 0};
+}
+
 class Device {
  public:
   virtual ~Device() = default;
   virtual std::unique_ptr<Memory> allocate(std::size_t bytes) = 0;  // contents undefined
+  // The same in memory of the host, which does not count as the device's own. All functions and kernels take
+  // it like any other memory. Throws OutOfMemory if reaches_host() is false.
+  virtual std::unique_ptr<Memory> allocate_on_host(std::size_t bytes);
+  virtual bool reaches_host() const { return false; }
   virtual void upload(std::span<const std::byte> from, Memory& to) = 0;
   virtual void download(const Memory& from, std::span<std::byte> to) const = 0;
   virtual void fill_zero(Memory& memory, std::size_t bytes) = 0;
   virtual void copy(const Memory& from, Memory& to, std::size_t bytes) = 0;
+
+  // Memory that can be resized where it is keeps its address and, as far as they fit, its contents. Returns
+  // false, and changes nothing, if this memory cannot; if this throws OutOfMemory, nothing has changed
+  // either.
+  virtual bool resize_in_place(Memory&, std::size_t) { return false; }
+  // Whether memory of this size, allocated there, can be resized where it is.
+  virtual bool resizes_in_place(std::size_t, Place) const { return false; }
+
+  // The largest block that allocate() can give, however much memory is free.
+  virtual std::size_t most_bytes_at_once() const { return std::numeric_limits<std::size_t>::max(); }
 
   virtual MemoryBorrower* borrower() { return nullptr; }  // null if the device cannot borrow memory
 
@@ -59,6 +95,10 @@ class OutOfMemory : public Error {
  public:
   using Error::Error;
 };
+
+inline std::unique_ptr<Memory> Device::allocate_on_host(std::size_t) {
+  throw OutOfMemory("this device cannot use memory of the host");
+}
 
 // Thrown by any call once the device has stopped working. What its memory held is gone.
 class DeviceLost : public Error {
@@ -85,13 +125,27 @@ class DeviceArray {
     return array;
   }
 
+  // Memory that is allocated from now on lies there.
+  void set_place(Place place) { place_ = place; }
+  Place place() const { return place_; }
+  // Keeps the contents. If this throws, nothing has changed.
+  void move_to(Device& device, Place place) {
+    if (place == place_) return;
+    if (memory_) {
+      std::unique_ptr<Memory> there = allocate(device, place, size_);
+      if (!empty()) device.copy(*memory_, *there, size_ * sizeof(T));
+      memory_ = std::move(there);
+      capacity_ = size_;
+    }
+    place_ = place;
+  }
+
   // Leaves the contents undefined. Memory is only ever replaced by a larger block, so that arrays which are
   // resized every frame soon stop allocating.
   void resize(Device& device, std::size_t n) {
     if (n > capacity_ || !memory_) {
-      memory_.reset();        // first, so that the old and the new block never coexist
-      size_ = capacity_ = 0;  // remains true if allocate() throws
-      memory_ = device.allocate(n * sizeof(T));
+      release();  // first, so that the old and the new block never coexist
+      memory_ = allocate(device, place_, n);
       capacity_ = n;
     }
     size_ = n;
@@ -104,8 +158,20 @@ class DeviceArray {
     resize(device, from.size());
     device.upload(std::as_bytes(from), *memory_);
   }
+  // Keeps the contents as far as they fit, and gives back what a smaller array does not need. Returns false,
+  // and changes nothing, if the memory cannot be resized where it is.
+  bool resize_in_place(Device& device, std::size_t n) {
+    if (!memory_ || !device.resize_in_place(*memory_, n * sizeof(T))) return false;
+    size_ = capacity_ = n;
+    return true;
+  }
+  void release() {  // its memory; it is empty then
+    memory_.reset();
+    size_ = capacity_ = 0;
+  }
   DeviceArray copy(Device& device) const {
     DeviceArray to;
+    to.set_place(place_);
     if (empty()) return to;
     to.resize(device, size_);
     device.copy(*memory_, *to.memory_, size_ * sizeof(T));
@@ -123,17 +189,27 @@ class DeviceArray {
   const Memory* memory() const { return memory_.get(); }
 
  private:
+  static std::unique_ptr<Memory> allocate(Device& device, Place place, std::size_t n) {
+    return place == Place::kHost ? device.allocate_on_host(n * sizeof(T)) : device.allocate(n * sizeof(T));
+  }
+
   std::unique_ptr<Memory> memory_;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
+  Place place_ = Place::kDevice;
 };
 
-using DeviceGaussians = GaussianArrays<DeviceArray>;  // parameters, gradients and Adam moments
+using DeviceGaussians = GaussianArrays<DeviceArray>;  // parameters and gradients
+
+// Replaces arrays, each in its place.
+inline void upload(Device& device, const Gaussians& from, DeviceGaussians& to) {
+  to.sh_degree = from.sh_degree;
+  for_each_parameter([&](int, auto& target, const auto& source) { target.upload(device, source); }, to, from);
+}
 
 inline DeviceGaussians upload(Device& device, const Gaussians& from) {
   DeviceGaussians to;
-  to.sh_degree = from.sh_degree;
-  for_each_parameter([&](int, auto& target, const auto& source) { target.upload(device, source); }, to, from);
+  upload(device, from, to);
   return to;
 }
 
@@ -142,15 +218,6 @@ inline Gaussians download(const Device& device, const DeviceGaussians& from) {
   to.sh_degree = from.sh_degree;
   for_each_parameter([&](int, auto& target, const auto& source) { target = source.download(device); }, to,
                      from);
-  return to;
-}
-
-// Arrays of the same shape as `like`, all zero.
-inline DeviceGaussians zeros_like(Device& device, const DeviceGaussians& like) {
-  DeviceGaussians to;
-  to.sh_degree = like.sh_degree;
-  for_each_parameter(
-      [&](int, auto& target, const auto& source) { target.resize_zero(device, source.size()); }, to, like);
   return to;
 }
 

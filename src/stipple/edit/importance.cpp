@@ -39,7 +39,7 @@ float pixels_covered(Vec3f mean, float area, std::span<const Camera> cameras) {
 
 // `area(i)` is the area by which Gaussian i counts.
 template <class Area>
-std::vector<std::uint32_t> most_important_by(const Gaussians& g, std::size_t most, const Area& area) {
+std::vector<float> importance_by(const Gaussians& g, const Area& area) {
   std::vector<float> importance(g.size());
   parallel_for(
       g.size(),
@@ -48,7 +48,11 @@ std::vector<std::uint32_t> most_important_by(const Gaussians& g, std::size_t mos
         if (std::isnan(importance[i])) importance[i] = 0;  // or the order would not be one
       },
       kGrain);
-  std::vector<std::uint32_t> rows(g.size());
+  return importance;
+}
+
+std::vector<std::uint32_t> rows_of_highest(const std::vector<float>& importance, std::size_t most) {
+  std::vector<std::uint32_t> rows(importance.size());
   std::iota(rows.begin(), rows.end(), 0u);
   most = std::min(most, rows.size());
   const auto end = rows.begin() + static_cast<std::ptrdiff_t>(most);
@@ -62,16 +66,20 @@ std::vector<std::uint32_t> most_important_by(const Gaussians& g, std::size_t mos
 
 }  // namespace
 
-std::vector<std::uint32_t> most_important(const Gaussians& g, std::size_t most, const Scene& scene,
-                                          std::span<const std::size_t> views) {
+std::vector<float> importance(const Gaussians& g, const Scene& scene, std::span<const std::size_t> views) {
   std::vector<Camera> cameras;
   for (const std::size_t view : spread(views, kMostViews)) cameras.push_back(scene.views[view].camera);
-  return most_important_by(
-      g, most, [&](std::size_t i) { return pixels_covered(g.mean[i], area_of(g.log_scale[i]), cameras); });
+  return importance_by(
+      g, [&](std::size_t i) { return pixels_covered(g.mean[i], area_of(g.log_scale[i]), cameras); });
+}
+
+std::vector<std::uint32_t> most_important(const Gaussians& g, std::size_t most, const Scene& scene,
+                                          std::span<const std::size_t> views) {
+  return rows_of_highest(importance(g, scene, views), most);
 }
 
 std::vector<std::uint32_t> most_important(const Gaussians& g, std::size_t most) {
-  return most_important_by(g, most, [&](std::size_t i) { return area_of(g.log_scale[i]); });
+  return rows_of_highest(importance_by(g, [&](std::size_t i) { return area_of(g.log_scale[i]); }), most);
 }
 
 }  // namespace stipple

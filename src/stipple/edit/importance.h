@@ -11,8 +11,12 @@
 
 namespace stipple {
 
-// The rows of the `most` most important Gaussians, in their order. A Gaussian counts by its opacity times the
-// area that it covers in pictures of the given views.
+// Of every Gaussian, its opacity times the area that it covers in pictures of the given views, in pixels; 0
+// if that is not a number.
+std::vector<float> importance(const Gaussians& gaussians, const Scene& scene,
+                              std::span<const std::size_t> views);
+
+// The rows of the `most` most important Gaussians, in their order.
 std::vector<std::uint32_t> most_important(const Gaussians& gaussians, std::size_t most, const Scene& scene,
                                           std::span<const std::size_t> views);
 

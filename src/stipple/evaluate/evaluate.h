@@ -26,4 +26,11 @@ Evaluation evaluate(Backend& backend, const DeviceGaussians& gaussians, const st
                     std::span<const std::size_t> which, PhotoCache& photos, const RenderOptions& options,
                     const EvaluationProgress& progress = {});
 
+// The same with a model of which every rank has a part. A rank loads and scores the photos of the views that
+// it draws, and every rank gets the scores of all.
+Evaluation evaluate(Backend& backend, RankLink& link, const DeviceGaussians& part,
+                    const std::vector<SceneView>& views, std::span<const std::size_t> which,
+                    PhotoCache& photos, const RenderOptions& options,
+                    const EvaluationProgress& progress = {});
+
 }  // namespace stipple

@@ -27,6 +27,32 @@ std::filesystem::path temporary_name(const std::filesystem::path& target, int at
   return name;
 }
 
+[[noreturn]] void fail_to_write(const std::filesystem::path& path, std::string_view reason) {
+  throw Error(fmt::format("cannot write {}: {}", path.string(), reason));
+}
+
+[[noreturn]] void fail_to_write(const std::filesystem::path& path) {
+  fail_to_write(path, std::generic_category().message(errno));
+}
+
+void write_all(int descriptor, std::span<const std::byte> bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_to_write(path);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void seek(int descriptor, std::uint64_t position, const std::filesystem::path& path) {
+  if (::lseek(descriptor, static_cast<off_t>(position), SEEK_SET) < 0) fail_to_write(path);
+}
+
+// EINVAL means that the file system does not support synchronisation.
+void flush(int descriptor, const std::filesystem::path& path) {
+  if (::fsync(descriptor) != 0 && errno != EINVAL) fail_to_write(path);
+}
+
 // Removes a temporary file whose writer was killed: nobody holds its lock any more. Only the holder of the
 // lock may remove it, so that two programs cannot take each other's new file for the old one. NFS locks only
 // files that are open for writing.
@@ -129,21 +155,24 @@ void OutputFile::open_in_place() {
 
 void OutputFile::write(std::span<const std::byte> bytes) {
   assert(descriptor_ >= 0);
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail_with_errno();
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
+  write_all(descriptor_, bytes, path_);
 }
 
 void OutputFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
+void OutputFile::move_to(std::uint64_t position) { seek(descriptor_, position, path_); }
+
+const std::filesystem::path& OutputFile::share() {
+  assert(!in_place_);
+  if (temporary_.empty()) name_temporary();
+  return temporary_;
+}
+
 void OutputFile::commit() {
   assert(descriptor_ >= 0);
   // A full disk may be reported only here or, on a network file system, only by close(): the old file must
-  // still exist then. EINVAL means that the file system does not support synchronisation.
-  if (!in_place_ && ::fsync(descriptor_) != 0 && errno != EINVAL) fail_with_errno();
+  // still exist then.
+  if (!in_place_) flush(descriptor_, path_);
   if (!in_place_ && temporary_.empty()) name_temporary();
   // The second descriptor holds the lock until the file has been renamed or, by the destructor, removed.
   const int keeper = in_place_ ? -1 : ::dup(descriptor_);
@@ -160,11 +189,27 @@ std::filesystem::path OutputFile::folder() const {
   return target_.parent_path().empty() ? "." : target_.parent_path();
 }
 
-void OutputFile::fail(std::string_view reason) const {
-  throw Error(fmt::format("cannot write {}: {}", path_.string(), reason));
+void OutputFile::fail(std::string_view reason) const { fail_to_write(path_, reason); }
+
+void OutputFile::fail_with_errno() const { fail_to_write(path_); }
+
+SharedOutput::SharedOutput(const std::filesystem::path& temporary, const std::filesystem::path& path)
+    : path_(path), descriptor_(::open(temporary.c_str(), O_WRONLY | O_DSYNC | O_CLOEXEC)) {
+  if (descriptor_ < 0) fail_to_write(path_);
 }
 
-void OutputFile::fail_with_errno() const { fail(std::generic_category().message(errno)); }
+SharedOutput::~SharedOutput() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void SharedOutput::write(std::span<const std::byte> bytes) { write_all(descriptor_, bytes, path_); }
+
+void SharedOutput::move_to(std::uint64_t position) { seek(descriptor_, position, path_); }
+
+void SharedOutput::commit() {
+  flush(descriptor_, path_);
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail_to_write(path_);
+}
 
 void flush_folder(const std::filesystem::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

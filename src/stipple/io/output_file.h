@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -25,6 +26,13 @@ class OutputFile {
   // Unbuffered, so large writes are best.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  // Where the next write() goes, in bytes from the start. What is skipped and never written becomes zeros.
+  // The target must not be a pipe.
+  void move_to(std::uint64_t position);
+
+  // For other processes that write parts of the same file: gives the temporary file a name now, and returns
+  // it. They open it as a SharedOutput, and close that before this is committed.
+  const std::filesystem::path& share();
 
   // Throws if the file cannot be written at present, and changes nothing. Call it before a long computation.
   static void check(const std::filesystem::path& path);
@@ -46,6 +54,26 @@ class OutputFile {
   std::filesystem::path target_;     // path_ with symbolic links resolved
   std::filesystem::path temporary_;  // empty while the temporary file is unnamed
   bool in_place_ = false;            // the target is written directly
+  int descriptor_ = -1;
+};
+
+// The file that several processes write, after one of them has shared it: each a part of its own. Writes are
+// synchronous, so that a client of NFS sends just the bytes that it is given: of a page that lies beyond what
+// it takes for the end of the file, it would otherwise send all, with zeros in place of what other machines
+// have written there. Every failure is an Error that names `path`.
+class SharedOutput {
+ public:
+  SharedOutput(const std::filesystem::path& temporary, const std::filesystem::path& path);
+  ~SharedOutput();
+  SharedOutput(const SharedOutput&) = delete;
+  SharedOutput& operator=(const SharedOutput&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void move_to(std::uint64_t position);
+  void commit();  // flushes all data to disk; nothing may be written afterwards
+
+ private:
+  std::filesystem::path path_;
   int descriptor_ = -1;
 };
 

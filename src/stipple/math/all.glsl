@@ -14,4 +14,5 @@
 #include "stipple/math/similarity.glsl"
 #include "stipple/math/depth.glsl"
 #include "stipple/math/adam.glsl"
+#include "stipple/math/moments.glsl"
 #include "stipple/math/density.glsl"

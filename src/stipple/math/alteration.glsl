@@ -52,10 +52,11 @@ struct Dropout {  // the same for all Gaussians of a view
   uint seed_low;
   uint seed_high;
   uint threshold;    // p 2^32: a Gaussian whose random number is below it is left out
+  uint first;        // the index in the whole model of Gaussian 0
   real kept_factor;  // 1 / (1 - p)
 };
 
 FN real dropout_factor(uint gaussian, Dropout dropout) {
-  return random_bits(gaussian, dropout.seed_low, dropout.seed_high).x < dropout.threshold ? real(0)
-                                                                                         : dropout.kept_factor;
+  uint bits = random_bits(dropout.first + gaussian, dropout.seed_low, dropout.seed_high).x;
+  return bits < dropout.threshold ? real(0) : dropout.kept_factor;
 }

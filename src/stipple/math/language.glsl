@@ -1,6 +1,7 @@
 // The GLSL side of the shared dialect; the C++ side is math.inc.
 #define real float
 #define boolean bool
+#define bits32 uint
 #define FN
 #define CONST(type, name, value) const type name = type(value);
 

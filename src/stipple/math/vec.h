@@ -2,6 +2,8 @@
 // Part of the public interface.
 #pragma once
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 
 #include "stipple/math/host_device.h"
 

@@ -16,6 +16,7 @@ namespace {
 constexpr const char* kAuto = "auto";
 constexpr std::array<const char*, 2> kStrategies = {"adc", "mcmc"};
 constexpr std::array<const char*, 2> kGuardUses = {"auto", "off"};
+constexpr std::array<const char*, 2> kOffloads = {"auto", "off"};
 constexpr std::array<const char*, 5> kAlphaUses = {"auto", "object", "weight", "white", "black"};
 constexpr std::array<const char*, 2> kSpzFrames = {"rub", "rdf"};
 
@@ -58,6 +59,7 @@ std::optional<std::string> parse_count(const std::string& text, T& value) {
 
 std::string to_text(Strategy strategy) { return kStrategies[static_cast<std::size_t>(strategy)]; }
 std::string to_text(GuardUse use) { return kGuardUses[static_cast<std::size_t>(use)]; }
+std::string to_text(Offload use) { return kOffloads[static_cast<std::size_t>(use)]; }
 std::string to_text(AlphaUse use) { return kAlphaUses[static_cast<std::size_t>(use)]; }
 std::string to_text(SpzFrame frame) { return kSpzFrames[static_cast<std::size_t>(frame)]; }
 std::string to_text(Vec3f c) { return fmt::format("{},{},{}", c.x, c.y, c.z); }
@@ -73,6 +75,7 @@ std::string to_text(std::uint64_t value) { return fmt::format("{}", value); }
 
 std::span<const char* const> choices_of(Strategy) { return kStrategies; }
 std::span<const char* const> choices_of(GuardUse) { return kGuardUses; }
+std::span<const char* const> choices_of(Offload) { return kOffloads; }
 std::span<const char* const> choices_of(AlphaUse) { return kAlphaUses; }
 std::span<const char* const> choices_of(SpzFrame) { return kSpzFrames; }
 
@@ -81,6 +84,9 @@ std::optional<std::string> parse_option(const std::string& text, Strategy& value
 }
 std::optional<std::string> parse_option(const std::string& text, GuardUse& value) {
   return parse_name(text, kGuardUses, value);
+}
+std::optional<std::string> parse_option(const std::string& text, Offload& value) {
+  return parse_name(text, kOffloads, value);
 }
 std::optional<std::string> parse_option(const std::string& text, SpzFrame& value) {
   return parse_name(text, kSpzFrames, value);

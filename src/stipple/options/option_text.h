@@ -17,6 +17,7 @@ namespace stipple {
 // option's name ("must be true or false, not 'maybe'"), or nothing if the text is valid.
 std::string to_text(Strategy strategy);
 std::string to_text(GuardUse use);
+std::string to_text(Offload use);
 std::string to_text(AlphaUse use);
 std::string to_text(SpzFrame frame);
 std::string to_text(Vec3f color);
@@ -33,11 +34,13 @@ std::string to_text(std::uint64_t value);
 // Every text that parse_option() accepts for a value of this type.
 std::span<const char* const> choices_of(Strategy);
 std::span<const char* const> choices_of(GuardUse);
+std::span<const char* const> choices_of(Offload);
 std::span<const char* const> choices_of(AlphaUse);
 std::span<const char* const> choices_of(SpzFrame);
 
 std::optional<std::string> parse_option(const std::string& text, Strategy& value);
 std::optional<std::string> parse_option(const std::string& text, GuardUse& value);
+std::optional<std::string> parse_option(const std::string& text, Offload& value);
 std::optional<std::string> parse_option(const std::string& text, AlphaUse& value);
 std::optional<std::string> parse_option(const std::string& text, SpzFrame& value);
 std::optional<std::string> parse_option(const std::string& text, Vec3f& value);

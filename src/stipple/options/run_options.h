@@ -86,10 +86,14 @@ void for_each_run_option(Options& o, F f) {
     "stop and save when the training views reach this PSNR, in dB; 0 means no target");
   f("max_ram", "Run", o.max_ram_gib, "maximum memory for decoded photos, in GiB");
   f("max_vram", "Run", o.max_vram_gib, "maximum GPU memory, in GiB; 0 means all that is free");
+  f("offload", "Run", t.offload,
+    "auto: keep the harmonics of a model that is too large for the GPU in the host's memory, which is "
+    "slower; "
+    "off: limit the number of Gaussians instead");
   f("deterministic", "Run", o.deterministic,
     "make a GPU give the same bits for the same seed, at some cost in speed; the CPU always does");
   f("max_gaussians", "Density", t.max_gaussians,
-    "maximum number of Gaussians; 0 means no limit but the GPU's memory");
+    "maximum number of Gaussians; 0 means no limit but the memory");
   f("refine_from", "Density", t.refine_from, "first step of density control in a run of 30,000 steps");
   f("refine_until", "Density", t.refine_until, "last step of density control in a run of 30,000 steps");
   f("refine_every", "Density", t.refine_every,

@@ -29,7 +29,7 @@ struct ReferenceScene {
   typename Math<T>::Pinhole camera;
   Vec3<T> background;
   typename Math<T>::RenderSettings settings;
-  typename Math<T>::Dropout dropout{0, 0, 0, T(1)};
+  typename Math<T>::Dropout dropout{0, 0, 0, 0, T(1)};
   bool lifts_clamped_colors = false;  // WantedGradients::lifts_clamped_colors
 
   int width() const { return static_cast<int>(camera.size_px.x); }

@@ -22,6 +22,9 @@ enum class GuardUse {
   kOff,
 };
 
+// Whether harmonics may lie in the host's memory when the device's is too small for them.
+enum class Offload { kAuto, kOff };
+
 // Times are given in steps of a run of 30,000 and are scaled to `steps`. Sizes are fractions of the scene
 // extent.
 struct TrainOptions {
@@ -76,6 +79,7 @@ struct TrainOptions {
   float noise = 300;    // at the first step, as a multiple of 1 / scene extent; decays as mean_rate
 
   std::size_t max_photo_bytes = std::size_t{4} << 30;  // host memory for decoded photos
+  Offload offload = Offload::kAuto;
 };
 
 // The defaults of a strategy. Absolute gradients are larger, so they come with a higher grow_gradient.

@@ -7,8 +7,10 @@
 #include <numeric>
 
 #include "stipple/backend/render.h"
+#include "stipple/backend/sharded_step.h"
 #include "stipple/core/error.h"
-#include "stipple/core/parallel.h"
+#include "stipple/edit/select.h"
+#include "stipple/ranks/collectives.h"
 #include "stipple/scene/fingerprint.h"
 #include "stipple/scene/layout.h"
 #include "stipple/train/color_points.h"
@@ -39,33 +41,10 @@ std::vector<std::size_t> training_views(const Scene& scene, bool hold_out) {
   return all;
 }
 
-MemoryPlan plan_memory_for(const Backend& backend, const Scene& scene, std::span<const std::size_t> views,
-                           const TrainOptions& options) {
-  if (backend.own_memory_bytes() == 0) return {};
-  MemoryNeeds needs = memory_needs(scene, views);
-  needs.sh_degree = options.sh_degree;
-  needs.wanted_gaussians = options.max_gaussians;
-  needs.batch = options.batch;
-  return plan_memory(backend, needs);
-}
-
 using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-// Rows to gather so that every Gaussian has `to` coefficients instead of `from`; new ones are zero.
-std::vector<std::uint32_t> coefficient_rows(std::size_t count, std::size_t from, std::size_t to) {
-  std::vector<std::uint32_t> rows(count * to);
-  parallel_for(
-      count,
-      [&](std::size_t i) {
-        for (std::size_t k = 0; k < to; ++k)
-          rows[i * to + k] = k < from ? static_cast<std::uint32_t>(i * from + k) : Backend::kNoRow;
-      },
-      1 << 14);
-  return rows;
 }
 
 // The model with harmonics up to a lower degree. The other arrays are borrowed.
@@ -76,18 +55,23 @@ DeviceGaussians with_fewer_harmonics(Backend& backend, const DeviceGaussians& mo
   result.log_scale = borrowed(backend, model.log_scale);
   result.rotation = borrowed(backend, model.rotation);
   result.logit_opacity = borrowed(backend, model.logit_opacity);
-  const auto from = static_cast<std::size_t>(model.sh_count()),
-             to = static_cast<std::size_t>(result.sh_count());
-  const DeviceArray<std::uint32_t> rows(backend, coefficient_rows(model.size(), from, to));
-  result.sh.resize(backend, rows.size());
-  if (!rows.empty()) backend.gather(*model.sh.memory(), rows, sizeof(Vec3f), *result.sh.memory());
+  const auto halves = [](const DeviceGaussians& g) {
+    return static_cast<std::size_t>(g.sh_count()) * sizeof(Vec3f) / sizeof(std::uint16_t);
+  };
+  result.sh.set_place(model.sh.place());
+  result.sh.resize(backend, model.size() * static_cast<std::size_t>(result.sh_count()));
+  if (model.size() > 0)
+    backend.copy_rows(*model.sh.memory(), {halves(model)}, nullptr, *result.sh.memory(), {halves(result)},
+                      model.size(), halves(result));
   return result;
 }
 
 }  // namespace
 
-Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& options)
+Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& options, Ranks& ranks)
     : backend_(backend),
+      ranks_(ranks),
+      link_(backend.link(ranks)),
       scene_(scene),
       options_(options),
       all_views_(training_views(scene, options.hold_out)),
@@ -99,7 +83,7 @@ Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& op
       trimmer_(scene, all_views_),
       min_size_(scene, all_views_, options.min_size_px, options.render.near_plane),
       photos_(scene.views, options.max_photo_bytes),
-      memory_(plan_memory_for(backend, scene, all_views_, options)),
+      memory_(plan_for_device()),
       targets_(backend, photos_, scene.views.size(), memory_.photo_bytes),
       depths_(backend, scene),
       guard_(std::max(1.0, static_cast<double>(all_views_.size()) / options.batch)) {
@@ -111,8 +95,9 @@ Trainer::Impl::Impl(Backend& backend, const Scene& scene, const TrainOptions& op
 
 void Trainer::Impl::start_from_points() {
   if (scene_.points.size() == 0) throw Error("the scene has no points to start from");
-  const Gaussians first = initial_gaussians(colored_points(scene_, views_, photos_), options_);
-  begin(first, filter_variance(first.mean));
+  Gaussians first = initial_gaussians(colored_points(scene_, views_, photos_), options_);
+  std::vector<float> filter = filter_variance(first.mean);
+  begin(std::move(first), std::move(filter));
 }
 
 // Everything outside of the trainer sees a model with the filter as a part of it, and so it was given.
@@ -123,25 +108,26 @@ void Trainer::Impl::start_from(Gaussians model) {
   dropped_count_ = count - model.size();
   std::vector<float> filter = filter_variance(model.mean);
   remove_filter(filter, options_.render.scale_modifier, model.log_scale, model.logit_opacity);
-  begin(model, std::move(filter));
+  begin(std::move(model), std::move(filter));
 }
 
 void Trainer::Impl::resume(const std::filesystem::path& checkpoint) { restore(checkpoint, StartCheck::kAny); }
 
-void Trainer::Impl::begin(const Gaussians& first, std::vector<float> filter) {
-  device_ = make_train_state(backend_, first);
+void Trainer::Impl::begin(Gaussians first, std::vector<float> filter) {
+  if (has_several_ranks()) {
+    const RowRange own = even_share(first.size(), ranks_);
+    device_.part = {own.begin, first.size()};
+    std::vector<std::uint32_t> rows(own.size());
+    std::iota(rows.begin(), rows.end(), static_cast<std::uint32_t>(own.begin));
+    keep_rows(rows, first);
+    keep_rows(rows, 1, filter);
+  }
+  const ModelPart part = device_.part;
+  device_ = make_train_state(backend_, first, place_of_harmonics(part.total_of(first.size())));
+  device_.part = part;
   device_.precomputed.filter_variance.upload(backend_, filter);
   raise_sh_degree();
   shuffle();
-}
-
-void Trainer::Impl::limit_to_memory() {
-  if (memory_.max_gaussians == 0)
-    throw OutOfMemory("the device's memory cannot hold a single image of this scene",
-                      {"max_resolution", "backend"});
-  const std::size_t wanted = options_.max_gaussians;
-  is_limited_by_memory_ = wanted == 0 || wanted > memory_.max_gaussians;
-  if (is_limited_by_memory_) options_.max_gaussians = memory_.max_gaussians;
 }
 
 // The model mutex is held for the whole step, so that other threads see the model only between two steps.
@@ -166,19 +152,21 @@ StepReport Trainer::Impl::step(const AfterUpdate& after_update) {
   if (state_.step < last_step()) retry_with_less_memory([&] { finish_step(); });
   phase_ = Phase::kFinished;
   report_.ms[static_cast<std::size_t>(Stage::kRefine)] = milliseconds_since(start);
-  report_.gaussian_count = device_.gaussians.size();
+  report_.gaussian_count = gaussian_count();
   return report_;
 }
 
 // If the device runs out of memory, releases the frame of render(), then the photos that are cached there,
-// then the guard's copy of the model, and tries again.
+// then moves harmonics to the host, and tries again. Not with several ranks, since the others would not do
+// the same.
 template <class F>
 void Trainer::Impl::retry_with_less_memory(F work) {
   for (;;) {
     try {
       return work();
     } catch (const OutOfMemory&) {
-      if (is_torn_ || (!release_frame() && !targets_.release() && !release_best())) throw;
+      if (is_torn_ || has_several_ranks()) throw;
+      if (!release_frame() && !targets_.release() && !move_harmonics_to_host()) throw;
     }
   }
 }
@@ -195,10 +183,16 @@ const Frame& Trainer::Impl::render(const View& view, int sh_degree) {
   return picture_pass_.frame;
 }
 
-bool Trainer::Impl::release_frame() {
-  const bool had_one = picture_pass_.scratch != nullptr;
-  picture_pass_ = {};
-  return had_one;
+// On rank 0, that of all ranks. The filter is applied on the host, since this must work even where the device
+// has run out of memory.
+Gaussians Trainer::Impl::gaussians() const {
+  require_whole();
+  Gaussians model = download(backend_, device_.gaussians);
+  apply_filter(device_.precomputed.filter_variance.download(backend_), options_.render.scale_modifier,
+               model.log_scale, model.logit_opacity);
+  if (!has_several_ranks()) return model;
+  for_each_parameter([&](int, auto& array) { array = gather_on_first(ranks_, std::move(array)); }, model);
+  return model;
 }
 
 void Trainer::Impl::require_whole() const {
@@ -216,9 +210,11 @@ StepReport Trainer::Impl::train() {
     report.step = ++state_.step;
     const Batch batch = next_batch();
     const double photo_ms = milliseconds_since(start);
-    const PassResult result = backend_.train_step(device_, batch.views, plan_step(), buffers_);
+    const PassResult result =
+        has_several_ranks() ? sharded_step(backend_, *link_, device_, batch.views, plan_step(), buffers_)
+                            : backend_.train_step(device_, batch.views, plan_step(), buffers_);
     record(result, batch, report);
-    report.gaussian_count = device_.gaussians.size();
+    report.gaussian_count = gaussian_count();
     report.ms[static_cast<std::size_t>(Stage::kPhoto)] = photo_ms;
     return report;
   } catch (const OutOfMemory&) {
@@ -239,6 +235,7 @@ TrainStep Trainer::Impl::plan_step() const {
                .scale_penalty = options_.scale_penalty / extent_};
   step.depth_weight = schedule_.depth_weight(state_.step);
   step.adam = rates();
+  step.adam.visible_harmonics_only = state_.visible_harmonics_only;
   step.absolute_gradients = options_.absolute_gradients;
   step.lifts_clamped_colors = true;
   if (options_.strategy == Strategy::kMcmc && guard_.state().collapses == 0) {
@@ -248,14 +245,25 @@ TrainStep Trainer::Impl::plan_step() const {
   return step;
 }
 
+// Those of the photos of a batch, which only the ranks that draw them know.
+std::vector<float> Trainer::Impl::mean_weights(const Batch& batch) const {
+  std::vector<float> weights;
+  for (const auto& target : batch.targets) weights.push_back(target ? target->mean_weight : 0.0f);
+  return sum_by_element(ranks_, weights);  // each is known to one rank
+}
+
 void Trainer::Impl::record(const PassResult& result, const Batch& batch, StepReport& report) {
   const auto count = static_cast<double>(batch.views.size());
+  const std::vector<float> weights = mean_weights(batch);
   for (std::size_t i = 0; i < batch.views.size(); ++i) {
     const LossValue& loss = result.views[i].loss;
+    report.visible = std::max(report.visible, result.views[i].visible);
+    report.pairs = std::max(report.pairs, result.views[i].pairs);
     report.loss += static_cast<float>(static_cast<double>(loss.total) / count);
-    report.psnr += psnr_of(loss.mean_squared_error / batch.targets[i]->mean_weight) / count;
+    report.psnr += psnr_of(loss.mean_squared_error / weights[i]) / count;
   }
   report.ms = result.ms;
+  report.exchanged_bytes = result.exchanged_bytes;
   state_.adam_step += result.is_finite;
   state_.skipped += !result.is_finite;
   state_.skipped_in_a_row = result.is_finite ? 0 : state_.skipped_in_a_row + 1;
@@ -269,10 +277,13 @@ Trainer::Impl::Batch Trainer::Impl::next_batch() {
   Batch batch;
   const bool uses_depths = schedule_.depth_weight(state_.step) > 0;
   for (int i = 0; i < options_.batch; ++i) {
-    const std::size_t view = next_view();
-    batch.targets.push_back(targets_.get(view));
+    const std::size_t view = next_view(i);
+    const bool is_drawn_here = draws_view(ranks_, static_cast<std::size_t>(i));
+    batch.targets.push_back(is_drawn_here ? targets_.get(view) : nullptr);
+    const LossTarget* target = is_drawn_here ? &batch.targets.back()->pixels : nullptr;
+    // All ranks need the depths: a view that has some is rendered with another kind of depth.
     const DepthSamples* depths = uses_depths ? depths_.get(view) : nullptr;
-    batch.views.push_back({view_of(view), &batch.targets.back()->pixels, depths});
+    batch.views.push_back({view_of(view), target, depths});
   }
   return batch;
 }
@@ -288,19 +299,24 @@ void Trainer::Impl::shuffle() {
   state_.position = 0;
 }
 
-std::size_t Trainer::Impl::next_view() {
+// `place` is that of the view in its batch.
+std::size_t Trainer::Impl::next_view(int place) {
   if (state_.position == state_.order.size()) shuffle();
-  prefetch();
+  prefetch(place);
   return views_[state_.order[state_.position++]];
 }
 
 // The cache removes views from its list as it returns them. The list is renewed from time to time, since an
-// evaluation replaces it.
-void Trainer::Impl::prefetch() {
+// evaluation replaces it. It has the views that this rank draws.
+void Trainer::Impl::prefetch(int place) {
   if (state_.position % kViewsPerPrefetch != 0) return;
   std::vector<std::size_t> next;
-  for (std::size_t i = state_.position; i < state_.order.size(); ++i)
-    if (const std::size_t view = views_[state_.order[i]]; !targets_.keeps(view)) next.push_back(view);
+  const auto batch = static_cast<std::size_t>(options_.batch), first = static_cast<std::size_t>(place);
+  for (std::size_t i = state_.position; i < state_.order.size(); ++i) {
+    const std::size_t view = views_[state_.order[i]];
+    if (draws_view(ranks_, (first + i - state_.position) % batch) && !targets_.keeps(view))
+      next.push_back(view);
+  }
   photos_.prefetch(next);
 }
 
@@ -371,51 +387,81 @@ void Trainer::Impl::refine() {
       options_.strategy == Strategy::kMcmc
           ? plan_mcmc(input, options_,
                       {schedule_.grow_gradient(state_.step), may_grow, schedule_.splits_at(state_.step)},
-                      random)
-          : plan_adc(input, options_, extent_, schedule_.prunes_large_at(state_.step), may_grow, random);
-  if (plan.size() == 0 && recover_from_collapse()) return;
-  if (plan.size() == 0)
+                      random, ranks_)
+          : plan_adc(input, options_, extent_, schedule_.prunes_large_at(state_.step), may_grow, random,
+                     ranks_);
+  const std::size_t planned = sum_over_ranks(ranks_, plan.size()).total;
+  if (planned == 0 && recover_from_collapse()) return;
+  if (planned == 0)
     throw Error(
         "every Gaussian was pruned; either the scene's cameras do not match its photos, or pruning is "
         "too strict",
         {"prune_opacity", "opacity_penalty"});
-  if (schedule_.sorts_at(state_.step)) sort_along_curve(plan);
+  if (!has_several_ranks() && schedule_.sorts_at(state_.step)) sort_along_curve(plan);
   if (trims) plan.filter_variance = filter_variance(plan.mean);
+  release_buffers();
+  if (!make_room_for_harmonics(planned)) return refine();
   require_room_for(backend_, plan, device_);
   is_torn_ = true;  // until the step is finished
-  carry_out(backend_, plan, device_);
+  if (has_several_ranks())
+    carry_out_over_ranks(plan);
+  else
+    carry_out_alone(plan);
+  if (memory_.harmonics_of(planned) == Place::kDevice) try_to_move_harmonics_back();
   state_.density_counter = random.counter();
+}
+
+void Trainer::Impl::carry_out_alone(const DensityPlan& plan) {
+  carry_out(backend_, plan, device_);
+  device_.part = part_of(ranks_, device_.gaussians.size());
+}
+
+// A plan is for the Gaussians of this rank; afterwards, all ranks sort theirs together, and share them
+// evenly.
+void Trainer::Impl::carry_out_over_ranks(const DensityPlan& plan) {
+  std::vector<std::uint64_t> keys = schedule_.sorts_at(state_.step) ? keys_along_curve(ranks_, plan.mean)
+                                                                    : keys_of_order(ranks_, plan.size());
+  carry_out(backend_, plan, device_);
+  redistribute(backend_, ranks_, std::move(keys), device_);
 }
 
 // Raises the SH degree to that of the next step.
 void Trainer::Impl::raise_sh_degree() {
   const int degree = schedule_.sh_degree_at(state_.step + 1);
   if (device_.gaussians.sh_degree >= degree) return;
+  release_buffers();
   const std::size_t count = device_.gaussians.size();
   const auto from = static_cast<std::size_t>(device_.gaussians.sh_count());
   const auto to = static_cast<std::size_t>((degree + 1) * (degree + 1));
-  const std::size_t row_bytes = count * to * sizeof(std::uint32_t), sh_bytes = count * to * sizeof(Vec3f);
-  require_room(backend_, row_bytes + 3 * sh_bytes - 2 * count * from * sizeof(Vec3f));
-  const DeviceArray<std::uint32_t> rows(backend_, coefficient_rows(count, from, to));
+  const Place place = device_.gaussians.sh.place();
+  const PlacedBytes added =
+      train_state_bytes(count, degree, place) - train_state_bytes(count, device_.gaussians.sh_degree, place);
+  require_room(backend_,
+               added + widening_bytes(backend_, place, count, from * sizeof(Vec3f), to * sizeof(Vec3f)));
   is_torn_ = true;
-  for (DeviceGaussians* g : {&device_.gaussians, &device_.moments.first, &device_.moments.second}) {
-    gather_in_place(backend_, g->sh, rows, 1);
-    g->sh_degree = degree;
-  }
+  widen_in_place(backend_, device_.gaussians.sh, from, to);
+  device_.gaussians.sh_degree = degree;
+  AdamMoments& moments = device_.moments;
+  moments.sh_degree = degree;
+  if (from == 1)
+    moments.sh_rest.resize_zero(backend_, count * static_cast<std::size_t>(moments.sh_rest_count()));
+  else
+    widen_in_place(backend_, moments.sh_rest, 3 * (from - 1), 3 * (to - 1));
   is_torn_ = false;
 }
 
-Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& options)
-    : Trainer(std::make_unique<Impl>(backend, scene, options)) {
+Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& options, Ranks& ranks)
+    : Trainer(std::make_unique<Impl>(backend, scene, options, ranks)) {
   impl_->start_from_points();
 }
-Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& options, Gaussians start)
-    : Trainer(std::make_unique<Impl>(backend, scene, options)) {
+Trainer::Trainer(Backend& backend, const Scene& scene, const TrainOptions& options, Gaussians start,
+                 Ranks& ranks)
+    : Trainer(std::make_unique<Impl>(backend, scene, options, ranks)) {
   impl_->start_from(std::move(start));
 }
 Trainer Trainer::resumed(Backend& backend, const Scene& scene, const TrainOptions& options,
-                         const std::filesystem::path& checkpoint) {
-  Trainer trainer(std::make_unique<Impl>(backend, scene, options));
+                         const std::filesystem::path& checkpoint, Ranks& ranks) {
+  Trainer trainer(std::make_unique<Impl>(backend, scene, options, ranks));
   trainer.impl_->resume(checkpoint);
   return trainer;
 }
@@ -430,8 +476,11 @@ int Trainer::steps_done() const { return impl_->steps_done(); }
 int Trainer::last_step() const { return impl_->last_step(); }
 std::span<const std::size_t> Trainer::watched_views() const { return impl_->watched_views(); }
 int Trainer::skipped_count() const { return impl_->skipped_count(); }
+std::string_view Trainer::link_name() const { return impl_->link_name(); }
 std::size_t Trainer::memory_cap() const { return impl_->memory_cap(); }
+bool Trainer::has_harmonics_on_host() const { return impl_->has_harmonics_on_host(); }
 std::size_t Trainer::dropped_count() const { return impl_->dropped_count(); }
+std::size_t Trainer::gaussian_count() const { return impl_->gaussian_count(); }
 const DeviceGaussians& Trainer::device_gaussians() const { return impl_->device_gaussians(); }
 Gaussians Trainer::gaussians() const { return impl_->gaussians(); }
 const RenderOptions& Trainer::render_options() const { return impl_->render_options(); }

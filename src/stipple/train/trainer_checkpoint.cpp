@@ -2,9 +2,9 @@
 #include <cstring>
 
 #include "stipple/core/byte_text.h"
-#include "stipple/core/checksum.h"
-#include "stipple/io/output_file.h"
+#include "stipple/ranks/collectives.h"
 #include "stipple/train/checkpoint_format.h"
+#include "stipple/train/checkpoint_writer.h"
 #include "stipple/train/trainer_impl.h"
 
 namespace stipple {
@@ -12,11 +12,6 @@ namespace stipple {
 using nlohmann::json;
 
 namespace {
-
-template <class T>
-std::span<const std::byte> bytes_of(const std::vector<T>& values) {
-  return std::as_bytes(std::span(values));
-}
 
 json to_json(const GuardState& g) {
   return {{"best_step", g.best_step},
@@ -49,60 +44,57 @@ json run_identity(const TrainOptions& o, const Scene& scene, std::size_t view_co
           {"height", scene.views[0].camera.height_px}};
 }
 
+// The arrays are downloaded one by one, since all of them together may not fit into the host's memory.
 void Trainer::Impl::save(const std::filesystem::path& path) const {
   require_whole();
-  json text = {{"identity", run_identity(options_, scene_, all_views_.size(), watched_.size())},
-               {"start", start_ ? json(*start_) : json()},
-               {"step", state_.step},
-               {"finished_step", state_.finished_step},
-               {"checked_step", state_.checked_step},
-               {"polish_from", state_.polish_from},
-               {"polish_until", state_.polish_until},
-               {"has_all_views", state_.has_all_views},
-               {"guard", to_json(guard_.state())},
-               {"best_gaussians", best_.size()},
-               {"best_sh_degree", best_.sh_degree},
-               {"filter", device_.precomputed.filter_variance.size()},
-               {"best_filter", best_filter_.size()},
-               {"photos", fingerprints_},
-               {"phase", static_cast<int>(phase_)},
-               {"loss", report_.loss},
-               {"psnr", report_.psnr},
-               {"adam_step", state_.adam_step},
-               {"skipped", state_.skipped},
-               {"skipped_in_a_row", state_.skipped_in_a_row},
-               {"view_counter", state_.view_counter},
-               {"density_counter", state_.density_counter},
-               {"background_counter", state_.background_counter},
-               {"order", state_.order},
-               {"position", state_.position},
-               {"gaussians", device_.gaussians.size()},
-               {"sh_degree", device_.gaussians.sh_degree}};
-  const std::string dumped = text.dump();
-  const std::vector<Vec2f> statistics = device_.statistics.download(backend_);
-  std::vector<Gaussians> parts;
-  for (const DeviceGaussians* g : {&device_.gaussians, &device_.moments.first, &device_.moments.second})
-    parts.push_back(download(backend_, *g));
-  const std::vector<float> filter = device_.precomputed.filter_variance.download(backend_);
-  const Gaussians best = download(backend_, best_);
-  const std::vector<float> best_filter = best_filter_.download(backend_);
-
-  // The data are traversed twice, since the checksum precedes them in the file.
-  const auto for_each_piece = [&](auto&& f) {
-    f(std::as_bytes(std::span(dumped)));
-    for (const Gaussians& part : parts) for_each_parameter([&](int, const auto& a) { f(bytes_of(a)); }, part);
-    f(bytes_of(statistics));
-    f(bytes_of(filter));
-    for_each_parameter([&](int, const auto& a) { f(bytes_of(a)); }, best);
-    f(bytes_of(best_filter));
-  };
-  CheckpointHead head{{}, kCheckpointVersion, static_cast<std::uint32_t>(dumped.size()), 0};
+  const std::string text = checkpoint_text().dump();
+  CheckpointHead head{{}, kCheckpointVersion, static_cast<std::uint32_t>(text.size())};
   std::memcpy(head.magic, kCheckpointMagic, sizeof(kCheckpointMagic));
-  for_each_piece([&](std::span<const std::byte> bytes) { head.checksum = checksum(head.checksum, bytes); });
-  OutputFile file(path);
-  file.write(std::as_bytes(std::span(&head, 1)));
-  for_each_piece([&](std::span<const std::byte> bytes) { file.write(bytes); });
+  CheckpointWriter file(path, ranks_);
+  file.add_from_first(std::as_bytes(std::span(&head, 1)));
+  file.add_from_first(std::as_bytes(std::span(text)));
+  const auto add_values = [&](const auto& values) { file.add(std::as_bytes(std::span(values))); };
+  const auto add = [&](const auto& array) { add_values(array.download(backend_)); };
+  const auto add_row = [&](int, const auto& array) { add(array); };
+  for_each_parameter(add_row, device_.gaussians);
+  for_each_moment(add_row, device_.moments);
+  add(device_.statistics);
+  add(device_.precomputed.filter_variance);
+  for_each_parameter([&](int, const auto& values) { add_values(values); }, best_);
+  add_values(best_filter_);
   file.commit();
+}
+
+json Trainer::Impl::checkpoint_text() const {
+  const auto size = [&](const auto& array) { return sum_over_ranks(ranks_, array.size()).total; };
+  return {{"identity", run_identity(options_, scene_, all_views_.size(), watched_.size())},
+          {"start", start_ ? json(*start_) : json()},
+          {"step", state_.step},
+          {"finished_step", state_.finished_step},
+          {"checked_step", state_.checked_step},
+          {"polish_from", state_.polish_from},
+          {"polish_until", state_.polish_until},
+          {"has_all_views", state_.has_all_views},
+          {"visible_harmonics_only", state_.visible_harmonics_only},
+          {"guard", to_json(guard_.state())},
+          {"best_gaussians", size(best_)},
+          {"best_sh_degree", best_.sh_degree},
+          {"filter", size(device_.precomputed.filter_variance)},
+          {"best_filter", size(best_filter_)},
+          {"photos", fingerprints_},
+          {"phase", static_cast<int>(phase_)},
+          {"loss", report_.loss},
+          {"psnr", report_.psnr},
+          {"adam_step", state_.adam_step},
+          {"skipped", state_.skipped},
+          {"skipped_in_a_row", state_.skipped_in_a_row},
+          {"view_counter", state_.view_counter},
+          {"density_counter", state_.density_counter},
+          {"background_counter", state_.background_counter},
+          {"order", state_.order},
+          {"position", state_.position},
+          {"gaussians", size(device_.gaussians)},
+          {"sh_degree", device_.gaussians.sh_degree}};
 }
 
 }  // namespace stipple

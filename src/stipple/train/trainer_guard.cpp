@@ -2,8 +2,12 @@
 // The part of the trainer that carries out what the guard decides (train/guard.h).
 #include <algorithm>
 #include <cmath>
+#include <new>
+#include <numeric>
 
+#include "stipple/backend/sharded_step.h"
 #include "stipple/core/spread.h"
+#include "stipple/ranks/collectives.h"
 #include "stipple/train/trainer_impl.h"
 
 namespace stipple {
@@ -13,6 +17,18 @@ namespace {
 constexpr double kBetter = 0.05;            // dB; a smaller gain is not worth going back for
 constexpr float kSaferRates = 0.5f;         // after every collapse
 constexpr std::size_t kTrainingScores = 3;  // views whose mean stands for that of the training steps
+
+// Memory that the host has not used before takes longer than the transfer, so that it is kept, and with it
+// some more for a model that grows. It is never there twice.
+template <class T>
+void download_over(const Device& device, const DeviceArray<T>& from, std::vector<T>& to) {
+  if (to.capacity() < from.size()) {
+    to = {};
+    to.reserve(from.size() + from.size() / 2);
+  }
+  to.resize(from.size());
+  if (!from.empty()) device.download(*from.memory(), std::as_writable_bytes(std::span(to)));
+}
 
 }  // namespace
 
@@ -60,7 +76,7 @@ void Trainer::Impl::return_to_best(const ModelScore& score) {
 ModelScore Trainer::Impl::score_model() {
   if (uses_dropout())
     guard_.set_training_psnr(psnr_without_dropout(spread(std::span(views_), kTrainingScores)));
-  ModelScore score{state_.step, device_.gaussians.size(), guard_.state().training_psnr, false};
+  ModelScore score{state_.step, gaussian_count(), guard_.state().training_psnr, false};
   const std::span<const std::size_t> watched = watched_views();
   if (watched.empty()) return score;
   score.psnr = psnr_without_dropout(watched);
@@ -68,18 +84,30 @@ ModelScore Trainer::Impl::score_model() {
   return score;
 }
 
-double Trainer::Impl::psnr_without_dropout(std::span<const std::size_t> views) {
-  double sum = 0;
-  for (const std::size_t index : views) {
-    const auto target = targets_.get(index);
-    View view{scene_.views[index].camera, options_.render};
-    forward(backend_, device_.gaussians, device_.precomputed, view, watch_pass_);
-    backend_.loss(view, target->pixels, {}, watch_pass_);
-    const PassResult result = backend_.read(watch_pass_);
-    sum += psnr_of(result.views[0].loss.mean_squared_error / target->mean_weight);
+double Trainer::Impl::psnr_without_dropout(std::span<const std::size_t> indices) {
+  release_buffers();  // of a training step: there need not be room for a second pass
+  std::vector<View> views;
+  for (const std::size_t index : indices) views.push_back({scene_.views[index].camera, options_.render});
+  std::vector<double> psnr(views.size(), 0);
+  if (has_several_ranks()) {
+    render_sharded(backend_, *link_, device_.gaussians, device_.precomputed, views,
+                   [&](std::size_t i, Pass& pass) { psnr[i] = psnr_of_view(indices[i], views[i], pass); });
+    psnr = sum_by_element(ranks_, psnr);  // each was measured on one rank
+  } else {
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      forward(backend_, device_.gaussians, device_.precomputed, views[i], watch_pass_);
+      psnr[i] = psnr_of_view(indices[i], views[i], watch_pass_);
+    }
+    watch_pass_ = {};  // its memory is needed for training
   }
-  watch_pass_ = {};  // its memory is needed for training
-  return sum / static_cast<double>(views.size());
+  return std::accumulate(psnr.begin(), psnr.end(), 0.0) / static_cast<double>(views.size());
+}
+
+double Trainer::Impl::psnr_of_view(std::size_t index, const View& view, Pass& pass) {
+  const auto target = targets_.get(index);
+  backend_.loss(view, target->pixels, {}, pass);
+  const PassResult result = backend_.read(pass);
+  return psnr_of(result.views[0].loss.mean_squared_error / target->mean_weight);
 }
 
 bool Trainer::Impl::act_on(Verdict verdict, const ModelScore& score) {
@@ -102,50 +130,43 @@ bool Trainer::Impl::act_on(Verdict verdict, const ModelScore& score) {
   return true;
 }
 
-// The copy stays on the device, where making it costs next to nothing. If there is no room for it, the run
-// goes on without one.
+// The copy is in the host's memory: it is made once in some hundred steps, and on the device it would take
+// half as much as the training state. If there is no room for it, the run goes on without one.
 void Trainer::Impl::keep_model() {
   has_replaced_best_ = true;
-  release_frame();
-  best_ = {};
-  best_filter_ = {};
+  bool has_failed = false;
   try {
-    DeviceGaussians copy;
-    copy.sh_degree = device_.gaussians.sh_degree;
-    for_each_parameter([&](int, auto& to, const auto& from) { to = from.copy(backend_); }, copy,
-                       device_.gaussians);
-    best_filter_ = device_.precomputed.filter_variance.copy(backend_);
-    best_ = std::move(copy);
-  } catch (const OutOfMemory&) {
-    guard_.forget_best();
+    best_.sh_degree = device_.gaussians.sh_degree;
+    for_each_parameter([&](int, const auto& from, auto& to) { download_over(backend_, from, to); },
+                       device_.gaussians, best_);
+    download_over(backend_, device_.precomputed.filter_variance, best_filter_);
+    best_part_ = device_.part;
+  } catch (const std::bad_alloc&) {
+    has_failed = true;
   }
+  if (is_true_on_any(ranks_, has_failed)) release_best();
 }
 
-bool Trainer::Impl::release_best() {
-  const bool had_one = best_.size() > 0;
+void Trainer::Impl::release_best() {
   best_ = {};
   best_filter_ = {};
   guard_.forget_best();
-  return had_one;
 }
 
 // The optimiser starts afresh: its moments are those of the model that is given up. Memory is released before
 // it is needed; if there is too little even so, this throws before anything has changed.
 void Trainer::Impl::go_back() {
+  release_buffers();
   const DeviceGaussians& given_up = device_.gaussians;
-  const std::size_t freed = train_state_bytes(given_up.size(), given_up.sh_degree);
-  const std::size_t needed = train_state_bytes(best_.size(), best_.sh_degree) -
-                             best_.size() * (parameter_bytes(best_.sh_degree) + sizeof(float));
-  if (needed > freed) require_room(backend_, needed - freed);
+  const Place place = place_of_harmonics(best_part_.total_of(best_.size()));
+  require_room(backend_, train_state_bytes(best_.size(), best_.sh_degree, place) -
+                             train_state_bytes(given_up.size(), given_up.sh_degree, given_up.sh.place()));
   is_torn_ = true;  // until the step is finished
-  device_.moments = {};
-  device_.gaussians = std::move(best_);
-  device_.precomputed.filter_variance = std::move(best_filter_);
-  const DeviceGaussians& model = device_.gaussians;
-  device_.moments = {zeros_like(backend_, model), zeros_like(backend_, model)};
-  device_.statistics.resize_zero(backend_, model.size());
+  device_ = {};
+  device_ = make_train_state(backend_, best_, place);
+  device_.part = best_part_;
+  device_.precomputed.filter_variance.upload(backend_, best_filter_);
   state_.adam_step = 0;
-  keep_model();
 }
 
 bool Trainer::Impl::recover_from_collapse() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The private part of Trainer. trainer.cpp implements training, trainer_guard.cpp what the guard decides,
-// trainer_checkpoint.cpp saving and trainer_restore.cpp restoring.
+// The private part of Trainer. trainer.cpp implements training, trainer_memory.cpp what lies where,
+// trainer_guard.cpp what the guard decides, trainer_checkpoint.cpp saving and trainer_restore.cpp restoring.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -22,6 +22,7 @@
 #include "stipple/train/guard.h"
 #include "stipple/train/memory_plan.h"
 #include "stipple/train/schedule.h"
+#include "stipple/train/shards.h"
 #include "stipple/train/target_cache.h"
 #include "stipple/train/trainer.h"
 
@@ -42,7 +43,7 @@ inline std::vector<std::size_t> without(const std::vector<std::size_t>& views,
 class Trainer::Impl {
  public:
   // One of these three follows the constructor: start_from_points(), start_from() or resume().
-  Impl(Backend& backend, const Scene& scene, const TrainOptions& options);
+  Impl(Backend& backend, const Scene& scene, const TrainOptions& options, Ranks& ranks);
   void start_from_points();
   void start_from(Gaussians model);
   void resume(const std::filesystem::path& checkpoint);
@@ -57,18 +58,14 @@ class Trainer::Impl {
     return state_.has_all_views ? std::span<const std::size_t>() : watched_;
   }
   int skipped_count() const { return state_.skipped; }
-  std::size_t memory_cap() const { return is_limited_by_memory_ ? memory_.max_gaussians : 0; }
+  std::string_view link_name() const { return link_->name(); }
+  std::size_t memory_cap() const { return is_limited_by_memory_ ? memory_.max_gaussians() : 0; }
+  bool has_harmonics_on_host() const;
   const RenderOptions& render_options() const { return options_.render; }
   const DeviceGaussians& device_gaussians() const { return device_.gaussians; }
+  std::size_t gaussian_count() const { return device_.size_of_model(); }
   std::size_t dropped_count() const { return dropped_count_; }
-  Gaussians gaussians() const {
-    require_whole();
-    Gaussians model = download(backend_, device_.gaussians);
-    // On the host, since this must work even where the device has run out of memory.
-    apply_filter(device_.precomputed.filter_variance.download(backend_), options_.render.scale_modifier,
-                 model.log_scale, model.logit_opacity);
-    return model;
-  }
+  Gaussians gaussians() const;
 
   void call_between_steps(const std::function<void(const DeviceGaussians&)>& f) const {
     const std::lock_guard lock(model_mutex_);
@@ -76,8 +73,10 @@ class Trainer::Impl {
   }
   Evaluation evaluate(std::span<const std::size_t> views, const EvaluationProgress& progress) {
     release_frame();
+    release_buffers();
     return with_filtered([&](const DeviceGaussians& model) {
-      return stipple::evaluate(backend_, model, scene_.views, views, photos_, options_.render, progress);
+      return stipple::evaluate(backend_, *link_, model, scene_.views, views, photos_, options_.render,
+                               progress);
     });
   }
 
@@ -96,6 +95,9 @@ class Trainer::Impl {
     // Set if the guard ends the run early: the steps between which the best model is polished.
     int polish_from = 0, polish_until = 0;
     bool has_all_views = false;  // the watched views have been given back, or there are none
+    // Harmonics once had to lie on the host: from then on, they are only updated in steps that show their
+    // Gaussian, wherever they lie now.
+    bool visible_harmonics_only = false;
     std::uint64_t view_counter = 0, density_counter = 0, background_counter = 0;  // of random numbers
     std::vector<std::uint32_t> order;  // of the views in this epoch
     std::uint32_t position = 0;        // in `order`
@@ -105,9 +107,10 @@ class Trainer::Impl {
   enum class Phase { kFinished, kUpdated, kReported };
   static constexpr int kLastPhase = static_cast<int>(Phase::kReported);
 
-  struct Batch {  // the views of a step, and their photos, which it keeps alive
+  // The views of a step, and the photos of those that this rank draws, which it keeps alive.
+  struct Batch {
     std::vector<TrainView> views;
-    std::vector<std::shared_ptr<const TargetCache::Target>> targets;
+    std::vector<std::shared_ptr<const TargetCache::Target>> targets;  // null: another rank draws the view
   };
 
   // Calls f with the model as everything outside of the trainer sees it: with the filter as a part of it.
@@ -119,6 +122,8 @@ class Trainer::Impl {
     return f(filtered_model(backend_, device_.gaussians, variance, options_.render.scale_modifier));
   }
 
+  nlohmann::json checkpoint_text() const;  // trainer_checkpoint.cpp
+
   // trainer_restore.cpp
   struct Saved;
   enum class StartCheck { kSame, kAny };
@@ -129,19 +134,30 @@ class Trainer::Impl {
   std::size_t drop_excess(Saved& saved) const;
   void install(Saved saved);
 
+  // trainer_memory.cpp
+  MemoryPlan plan_for_device() const;
   void limit_to_memory();
-  void begin(const Gaussians& first, std::vector<float> filter);
+  Place place_of_harmonics(std::size_t gaussians);
+  void place_harmonics(Place place);
+  bool make_room_for_harmonics(std::size_t gaussians);
+  void try_to_move_harmonics_back();
+  bool move_harmonics_to_host();
+  void release_buffers();
+
+  void begin(Gaussians first, std::vector<float> filter);
   template <class F>
   void retry_with_less_memory(F work);
   void require_whole() const;
 
   StepReport train();
   Batch next_batch();
-  std::size_t next_view();
+  std::size_t next_view(int place);
   void shuffle();
-  void prefetch();
+  void prefetch(int place);
   View view_of(std::size_t view);
   TrainStep plan_step() const;
+  bool has_several_ranks() const { return ranks_.count() > 1; }
+  std::vector<float> mean_weights(const Batch& batch) const;
   void record(const PassResult& result, const Batch& batch, StepReport& report);
 
   void finish_step();
@@ -151,10 +167,11 @@ class Trainer::Impl {
   ModelScore score_model();
   bool uses_dropout() const { return schedule_.dropout(options_.steps, all_views_.size()) > 0; }
   double psnr_without_dropout(std::span<const std::size_t> views);
+  double psnr_of_view(std::size_t index, const View& view, Pass& pass);
   bool act_on(Verdict verdict, const ModelScore& score);  // whether it went back
   bool recover_from_collapse();                           // false if no model has been kept
   void keep_model();
-  bool release_best();  // false if there was none
+  void release_best();
   void go_back();
   void return_to_best(const ModelScore& score);
   void give_views_back();
@@ -166,9 +183,13 @@ class Trainer::Impl {
   bool limits_sizes() const;
   void limit_sizes();
   void refine();
+  void carry_out_alone(const DensityPlan& plan);
+  void carry_out_over_ranks(const DensityPlan& plan);
   void raise_sh_degree();
 
   Backend& backend_;
+  Ranks& ranks_;
+  std::unique_ptr<RankLink> link_;
   const Scene& scene_;
   TrainOptions options_;
   std::vector<std::size_t> all_views_;  // the training views
@@ -180,8 +201,9 @@ class Trainer::Impl {
   Trimmer trimmer_;
   MinSize min_size_;
   PhotoCache photos_;
-  MemoryPlan memory_;  // empty for a device that works in host memory
+  MemoryPlan memory_;  // of the whole model; empty for a device that works in host memory
   bool is_limited_by_memory_ = false;
+  std::size_t most_restored_ = 0;  // Gaussians of a checkpoint, as many as a device can have; 0 means all
   TargetCache targets_;
   DepthSampleCache depths_;
   State state_;
@@ -197,8 +219,9 @@ class Trainer::Impl {
   mutable FairMutex model_mutex_;  // held while a step changes what is on the device
   TrainState device_;
   TrainBuffers buffers_;
-  DeviceGaussians best_;  // the model that the guard keeps, and its filter
-  DeviceArray<float> best_filter_;
+  Gaussians best_;  // the model that the guard keeps, and its filter, on the host
+  std::vector<float> best_filter_;
+  ModelPart best_part_;
   bool has_replaced_best_ = false;  // in the current check of the guard
   Pass watch_pass_;
   Pass picture_pass_;  // of render()

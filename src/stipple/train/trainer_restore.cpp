@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cstring>
 #include <limits>
 #include <optional>
 
-#include "stipple/core/checksum.h"
 #include "stipple/core/error.h"
 #include "stipple/edit/importance.h"
 #include "stipple/edit/select.h"
-#include "stipple/io/input_file.h"
 #include "stipple/io/json.h"
+#include "stipple/ranks/collectives.h"
 #include "stipple/train/checkpoint_format.h"
+#include "stipple/train/checkpoint_reader.h"
 #include "stipple/train/trainer_impl.h"
 
 namespace stipple {
@@ -51,57 +50,6 @@ const char* describe_start(std::optional<std::uint32_t> saved, std::optional<std
   if (!saved) return "the scene's points";
   return mine ? "another model" : "a model";
 }
-
-// Reads the parts of the file and checks each of them for truncation.
-class StateReader {
- public:
-  explicit StateReader(const std::filesystem::path& path) : file_(path) {}
-
-  [[noreturn]] void fail(const std::string& why) const {
-    throw DamagedCheckpoint(fmt::format("{}: {}", file_.name(), why));
-  }
-
-  std::span<const std::byte> take(std::size_t count) {
-    const std::span<const std::byte> bytes = file_.take(count);
-    if (bytes.size() < count) fail("the checkpoint is truncated and cannot be used");
-    checksum_ = checksum(checksum_, bytes);
-    return bytes;
-  }
-
-  CheckpointHead head() {
-    CheckpointHead head{};
-    const std::span<const std::byte> bytes = file_.take(sizeof(CheckpointHead));
-    if (bytes.size() >= sizeof(kCheckpointMagic)) std::memcpy(&head, bytes.data(), bytes.size());
-    if (std::memcmp(head.magic, kCheckpointMagic, sizeof(kCheckpointMagic)) != 0)
-      fail("this file is not a Stipple checkpoint");
-    if (bytes.size() < sizeof(CheckpointHead)) fail("the checkpoint is truncated and cannot be used");
-    if (head.version > kCheckpointVersion)
-      fail(fmt::format(
-          "the checkpoint has version {}, but this program supports versions up to {}; use a newer program",
-          head.version, kCheckpointVersion));
-    if (head.version < kCheckpointVersion)
-      fail(fmt::format("the checkpoint has version {}, which this program does not support", head.version));
-    return head;
-  }
-
-  template <class T>
-  std::vector<T> array(std::size_t count) {
-    if (count > file_.remaining_bytes() / sizeof(T)) fail("the checkpoint is truncated and cannot be used");
-    std::vector<T> values(count);
-    const std::span<const std::byte> bytes = take(count * sizeof(T));
-    if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
-  }
-
-  void check_end(std::uint32_t expected) const {
-    if (file_.remaining_bytes() > 0) fail("the checkpoint has extra data at its end and cannot be used");
-    if (checksum_ != expected) fail("the checkpoint is damaged (its checksum is wrong) and cannot be used");
-  }
-
- private:
-  InputFile file_;
-  std::uint32_t checksum_ = 0;
-};
 
 // A number in a checkpoint is not what a run can have written. The checksum only says that nothing has
 // changed since.
@@ -145,36 +93,48 @@ GuardState guard_from_json(const json& from, int step) {
           .may_grow = from.at("may_grow")};
 }
 
-Gaussians read_gaussians(StateReader& in, std::size_t count, int sh_degree) {
+Gaussians read_gaussians(CheckpointReader& in, std::size_t count, int sh_degree) {
   Gaussians g;
   g.sh_degree = sh_degree;
   for_each_parameter(
       [&](int per_gaussian, auto& array) {
         using T = typename std::remove_reference_t<decltype(array)>::value_type;
-        array = in.array<T>(count * static_cast<std::size_t>(per_gaussian));
+        array = in.rows<T>(count, per_gaussian);
       },
       g);
   return g;
 }
 
-void replace(Backend& backend, const Gaussians& from, DeviceGaussians& to) {
-  to.sh_degree = from.sh_degree;
-  for_each_parameter([&](int, auto& target, const auto& source) { target.upload(backend, source); }, to,
-                     from);
+void share_evenly(Ranks& ranks, Gaussians& part) {
+  for_each_parameter(
+      [&](int per_gaussian, auto& array) { stipple::share_evenly(ranks, per_gaussian, array); }, part);
+}
+
+HostMoments read_moments(CheckpointReader& in, std::size_t count, int sh_degree) {
+  HostMoments moments;
+  moments.sh_degree = sh_degree;
+  for_each_moment(
+      [&](int per_gaussian, auto& array) {
+        using T = typename std::remove_reference_t<decltype(array)>::value_type;
+        array = in.rows<T>(count, per_gaussian);
+      },
+      moments);
+  return moments;
 }
 
 }  // namespace
 
-// What a checkpoint holds, on the host.
+// What a checkpoint holds, on the host: this rank's part of the arrays.
 struct Trainer::Impl::Saved {
   std::optional<std::uint32_t> start;
   State state;
   GuardState guard;
   Phase phase = Phase::kFinished;
   float loss = 0, psnr = 0;
-  std::size_t count = 0, best_count = 0, filter_count = 0, best_filter_count = 0;
+  std::size_t count = 0, best_count = 0, filter_count = 0, best_filter_count = 0;  // of the whole model
   int sh_degree = 0, best_sh_degree = 0;
-  Gaussians gaussians, first_moment, second_moment, best;
+  Gaussians gaussians, best;
+  HostMoments moments;
   std::vector<Vec2f> statistics;
   std::vector<float> filter, best_filter;
 };
@@ -187,9 +147,8 @@ void Trainer::Impl::restore(const std::filesystem::path& path, StartCheck check)
 }
 
 Trainer::Impl::Saved Trainer::Impl::load(const std::filesystem::path& path, StartCheck check) const {
-  StateReader in(path);
-  const CheckpointHead head = in.head();
-  const json text = parse_json(as_text(in.take(head.text_bytes)));
+  CheckpointReader in(path, ranks_);
+  const json text = parse_json(in.text());
   if (!text.is_object()) in.fail("the checkpoint is damaged and cannot be used");
   Saved saved;
   try {
@@ -204,13 +163,13 @@ Trainer::Impl::Saved Trainer::Impl::load(const std::filesystem::path& path, Star
     throw Error(fmt::format(
         "{}: the checkpoint is from a run that started from {}, but this run starts from {}", path.string(),
         describe_start(saved.start, start_), start_ ? "a model" : "the scene's points"));
-  for (Gaussians* part : {&saved.gaussians, &saved.first_moment, &saved.second_moment})
-    *part = read_gaussians(in, saved.count, saved.sh_degree);
-  saved.statistics = in.array<Vec2f>(saved.count);
-  saved.filter = in.array<float>(saved.filter_count);
+  saved.gaussians = read_gaussians(in, saved.count, saved.sh_degree);
+  saved.moments = read_moments(in, saved.count, saved.sh_degree);
+  saved.statistics = in.rows<Vec2f>(saved.count, 1);
+  saved.filter = in.rows<float>(saved.filter_count, 1);
   saved.best = read_gaussians(in, saved.best_count, saved.best_sh_degree);
-  saved.best_filter = in.array<float>(saved.best_filter_count);
-  in.check_end(head.checksum);
+  saved.best_filter = in.rows<float>(saved.best_filter_count, 1);
+  in.check_end();
   return saved;
 }
 
@@ -249,6 +208,7 @@ void Trainer::Impl::read_text(const json& text, Saved& to) const {
   state.polish_from = steps_up_to("polish_from", state.step);
   state.polish_until = steps_up_to("polish_until", options_.steps);
   state.has_all_views = text.at("has_all_views");
+  state.visible_harmonics_only = text.at("visible_harmonics_only");
   state.view_counter = counter("view_counter");
   state.density_counter = counter("density_counter");
   state.background_counter = counter("background_counter");
@@ -269,50 +229,69 @@ void Trainer::Impl::read_text(const json& text, Saved& to) const {
     throw Implausible();
 }
 
-// Drops the least important Gaussians beyond the limit, and returns their number.
+// Drops the least important Gaussians beyond the limit, and returns their number. Afterwards, every rank has
+// as many as any other: they may all have been in the part of one.
 std::size_t Trainer::Impl::drop_excess(Saved& saved) const {
-  const std::size_t most = options_.max_gaussians;
+  const std::size_t most = backend_.own_memory_bytes() > 0 ? most_restored_ : options_.max_gaussians;
   if (most == 0) return 0;
-  if (saved.best.size() > most) {
-    const std::vector<std::uint32_t> kept = most_important(saved.best, most, scene_, all_views_);
+  const auto most_important_of = [&](const Gaussians& part) {
+    return highest_rows(ranks_, importance(part, scene_, all_views_), most);
+  };
+  if (saved.best_count > most) {
+    const std::vector<std::uint32_t> kept = most_important_of(saved.best);
     keep_rows(kept, saved.best);
     keep_rows(kept, 1, saved.best_filter);
+    share_evenly(ranks_, saved.best);
+    stipple::share_evenly(ranks_, 1, saved.best_filter);
     saved.guard.best_count = most;
   }
-  if (saved.gaussians.size() <= most) return 0;
-  const std::vector<std::uint32_t> kept = most_important(saved.gaussians, most, scene_, all_views_);
-  for (Gaussians* part : {&saved.gaussians, &saved.first_moment, &saved.second_moment})
-    keep_rows(kept, *part);
+  if (saved.count <= most) return 0;
+  const std::vector<std::uint32_t> kept = most_important_of(saved.gaussians);
+  keep_rows(kept, saved.gaussians);
+  for_each_moment([&](int per_gaussian, auto& array) { keep_rows(kept, per_gaussian, array); },
+                  saved.moments);
   keep_rows(kept, 1, saved.statistics);
   keep_rows(kept, 1, saved.filter);
+  share_evenly(ranks_, saved.gaussians);
+  for_each_moment([&](int per_gaussian, auto& array) { stipple::share_evenly(ranks_, per_gaussian, array); },
+                  saved.moments);
+  stipple::share_evenly(ranks_, 1, saved.statistics);
+  stipple::share_evenly(ranks_, 1, saved.filter);
   return saved.count - most;
 }
 
 // The arrays are replaced one by one, since the device may not have room for both states.
 void Trainer::Impl::install(Saved saved) {
   const std::lock_guard lock(model_mutex_);
-  const std::size_t needed = train_state_bytes(saved.gaussians.size(), saved.sh_degree);
-  const std::size_t freed = train_state_bytes(device_.gaussians.size(), device_.gaussians.sh_degree);
-  if (needed > freed) require_room(backend_, needed - freed);
+  release_buffers();
+  const ModelPart part = part_of(ranks_, saved.gaussians.size());
+  const DeviceGaussians& before = device_.gaussians;
+  const Place place = memory_.harmonics_of(part.total);
+  require_room(backend_, train_state_bytes(saved.gaussians.size(), saved.sh_degree, place) -
+                             train_state_bytes(before.size(), before.sh_degree, before.sh.place()));
   is_torn_ = true;
-  replace(backend_, saved.gaussians, device_.gaussians);
-  replace(backend_, saved.first_moment, device_.moments.first);
-  replace(backend_, saved.second_moment, device_.moments.second);
+  const auto place_array = [&](auto& array) {
+    if (array.place() != place) array.release();
+    array.set_place(place);
+  };
+  for_each_harmonics_array(place_array, device_);
+  device_.gaussians.sh_degree = device_.moments.sh_degree = saved.sh_degree;
+  const auto upload_and_release = [&](int, auto& to, auto& from) {
+    to.upload(backend_, from);
+    from = {};
+  };
+  for_each_parameter(upload_and_release, device_.gaussians, saved.gaussians);
+  for_each_moment(upload_and_release, device_.moments, saved.moments);
   device_.statistics.upload(backend_, saved.statistics);
   device_.precomputed.filter_variance.upload(backend_, saved.filter);
-  best_ = {};
-  best_filter_ = {};
+  device_.part = part;
   guard_.restore(saved.guard);
-  try {
-    if (saved.best.size() > 0) {
-      replace(backend_, saved.best, best_);
-      best_filter_.upload(backend_, saved.best_filter);
-    }
-  } catch (const OutOfMemory&) {  // of a smaller device: the run can do without this copy
-    release_best();
-  }
+  best_part_ = part_of(ranks_, saved.best.size());
+  best_ = std::move(saved.best);
+  best_filter_ = std::move(saved.best_filter);
   start_ = saved.start;
   state_ = std::move(saved.state);
+  place_of_harmonics(part.total);  // for this state
   views_ = state_.has_all_views ? all_views_ : without(all_views_, watched_);
   phase_ = saved.phase;
   report_ = {};

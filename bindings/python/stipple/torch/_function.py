@@ -9,7 +9,7 @@ import torch
 
 from .. import _stipple
 from ..camera import Camera, make_view
-from ._tensors import address, as_arrays, backend_of, packed, stream_of
+from ._tensors import address, as_arrays, backend_of, by_gaussian, packed, stream_of
 
 
 @dataclass
@@ -46,7 +46,8 @@ def _with_room(device: torch.device, work: Callable[..., Any], *arguments: Any) 
 
 
 class RasterizeFunction(torch.autograd.Function):
-    """Returns colour planes (3, height, width), alpha, depth or None, splats (N, 16), and feature planes or None."""
+    """Returns colour planes (3, height, width), alpha, depth or None, the splats in rows and which Gaussian has which
+    row (by_gaussian), and feature planes or None."""
 
     @staticmethod
     def forward(
@@ -71,11 +72,12 @@ class RasterizeFunction(torch.autograd.Function):
             _stipple.Addresses(*map(address, inputs)),
             settings.view(pose, K, background),
         )
-        splat = empty(n, 16)
+        splat = empty(n, 16)  # those of the Gaussians that are shown come first
+        visible = torch.empty(((n + 31) // 32, 2), dtype=torch.int32, device=device)
         planes = empty(3, settings.height, settings.width)
         transmittance = empty(settings.height, settings.width)
         depth = empty(settings.height, settings.width) if settings.depth else None
-        outputs = (splat, planes, transmittance, depth)
+        outputs = (splat, visible, planes, transmittance, depth)
         feature_count = 0 if features is None else features.shape[1]
         values = None if features is None else packed(features)
         blended = empty(feature_count, settings.height, settings.width) if feature_count else None
@@ -88,20 +90,21 @@ class RasterizeFunction(torch.autograd.Function):
             address(blended),
             stream_of(means),
         )
-        ctx.mark_non_differentiable(splat)
+        ctx.mark_non_differentiable(splat, visible)
         ctx.set_materialize_grads(False)
         # The library reads these tensors in the backward pass, so the graph keeps them alive, whatever the caller does
         # with them. The original inputs are saved, too, so that torch detects changes in place.
         given = (means, quats, scales, opacities, sh, colors, covariances, pose, K)
         kept = (values, blended, features)
-        ctx.save_for_backward(pose, K, background, transmittance, splat, planes, depth, *inputs, *given, *kept)
+        outputs = (transmittance, splat, visible, planes, depth)
+        ctx.save_for_backward(pose, K, background, *outputs, *inputs, *given, *kept)
         ctx.run, ctx.settings = run, settings
-        return planes, 1 - transmittance, depth, splat, blended
+        return planes, 1 - transmittance, depth, splat, visible, blended
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx, dL_dplanes, dL_dalpha, dL_ddepth, _, dL_dblended):
-        pose, K, background, transmittance, _, planes, _, *rest = ctx.saved_tensors
+    def backward(ctx, dL_dplanes, dL_dalpha, dL_ddepth, _, __, dL_dblended):
+        pose, K, background, transmittance, _, visible, planes, _, *rest = ctx.saved_tensors
         inputs, settings, needs = rest[:7], ctx.settings, ctx.needs_input_grad
         n, device = len(inputs[0]), inputs[0].device
         output_gradients = [
@@ -134,11 +137,12 @@ class RasterizeFunction(torch.autograd.Function):
             stream_of(inputs[0]),
         )
         if absolute is not None:
-            settings.absgrad.copy_(absolute)
+            settings.absgrad.copy_(by_gaussian(absolute, visible, n))
         mean, scale, quat, opacity, sh, color, covariance = gradients
         dL_dpose, dL_dK = camera_gradients(camera, pose, K) if wants_camera else (None, None)
         of_gaussians = (mean, quat, scale, opacity, sh, color, covariance)
-        found = (*of_gaussians, dL_dpose, dL_dK, None, dL_dsplat[:, :2], dL_dfeatures, None)
+        dL_dmeans2d = by_gaussian(dL_dsplat[:, :2], visible, n) if needs[10] else None
+        found = (*of_gaussians, dL_dpose, dL_dK, None, dL_dmeans2d, dL_dfeatures, None)
         answer = [gradient if needed else None for gradient, needed in zip(found, needs)]
         if needs[9]:
             answer[9] = torch.tensor(dL_dbackground).to(background)

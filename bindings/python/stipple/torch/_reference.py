@@ -50,7 +50,7 @@ def _add_features(runs: Sequence[Any], dL_dblended: Any, parts: List[torch.Tenso
 
 
 class ReferenceFunction(torch.autograd.Function):
-    """Has the inputs and outputs of RasterizeFunction."""
+    """Has the inputs and outputs of RasterizeFunction, but a splat for every Gaussian."""
 
     @staticmethod
     def forward(
@@ -93,11 +93,11 @@ class ReferenceFunction(torch.autograd.Function):
             parts = [torch.from_numpy(r.forward()[0]).reshape(*shape, 4).permute(2, 0, 1)[:3] for r in runs]
             blended = torch.cat(parts)[: features.shape[1]].contiguous()
         depth = planes[3].contiguous() if settings.depth else None
-        return planes[:3].contiguous(), alpha.reshape(shape), depth, splat, blended
+        return planes[:3].contiguous(), alpha.reshape(shape), depth, splat, None, blended
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx, dL_dplanes, dL_dalpha, dL_ddepth, _, dL_dblended):
+    def backward(ctx, dL_dplanes, dL_dalpha, dL_ddepth, _, __, dL_dblended):
         _, _, scales, opacities, _, _, _, pose, K = ctx.saved_tensors
         settings = ctx.settings
         channels = np.zeros((settings.height, settings.width, 4))

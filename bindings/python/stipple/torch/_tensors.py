@@ -52,6 +52,16 @@ def backend_of(tensor: torch.Tensor, name: str) -> str:
     raise ValueError(f"{name} is on {kind}; stipple works on cpu and cuda tensors")
 
 
+def by_gaussian(rows: torch.Tensor, visible: torch.Tensor, count: int) -> torch.Tensor:
+    """The rows of a view's splats as those of all Gaussians, with zeros for those that the view does not show.
+    `visible` has the library's VisibleBlocks: a mask of 32 Gaussians and the row of the first one that is shown."""
+    bits = visible[:, :1] >> torch.arange(32, dtype=torch.int32, device=visible.device)
+    is_shown = (bits & 1).flatten()[:count].bool()
+    row = is_shown.cumsum(0) - 1
+    zero = torch.zeros((), dtype=rows.dtype, device=rows.device)
+    return torch.where(is_shown[:, None], rows[row.clamp(min=0)], zero)
+
+
 def stream_of(tensor: torch.Tensor) -> int:
     """The handle of torch's current stream on the tensor's device; 0 on the CPU."""
     return torch.cuda.current_stream(tensor.device).cuda_stream if tensor.device.type == "cuda" else 0

@@ -12,19 +12,29 @@ from ..camera import render_options_text
 from ._function import RasterizeFunction, Settings
 from ._inputs import Checks, Parameters, Shot, check_parameters, check_shots
 from ._reference import ReferenceFunction
+from ._tensors import by_gaussian
+
+
+_Drawn = Tuple[torch.Tensor, Optional[torch.Tensor]]  # splats in rows, and which Gaussian has which row (by_gaussian)
 
 
 class Info:
     """The projection of every Gaussian; with several cameras, shapes have a leading dimension for them. Computed on
     first use."""
 
-    def __init__(self, screen_means: torch.Tensor, fills_in: bool, splats: torch.Tensor) -> None:
+    def __init__(self, screen_means: torch.Tensor, fills_in: bool, drawn: Sequence[_Drawn]) -> None:
         self._screen_means, self._fills_in = screen_means, fills_in
-        self._splats = splats  # (N, 16) or (C, N, 16), the library's ProjectedSplat
+        self._drawn = drawn  # for each camera
 
     def __repr__(self) -> str:
-        cameras = f", {len(self._splats)} cameras" if self._splats.ndim == 3 else ""
-        return f"Info({self._splats.shape[-2]} Gaussians{cameras})"
+        cameras = f", {len(self._drawn)} cameras" if self._screen_means.ndim == 3 else ""
+        return f"Info({self._screen_means.shape[-2]} Gaussians{cameras})"
+
+    @cached_property
+    def _splats(self) -> torch.Tensor:
+        """(N, 16) or (C, N, 16), the library's ProjectedSplat."""
+        splats = [splat if at is None else by_gaussian(splat, at, len(splat)) for splat, at in self._drawn]
+        return torch.stack(splats) if self._screen_means.ndim == 3 else splats[0]
 
     def _visible(self, columns: Any) -> torch.Tensor:
         """These columns, with zeros for culled Gaussians, whose columns are undefined."""
@@ -139,7 +149,7 @@ def rasterize(
     is_batch = camera_from_world.ndim == 3
     screen_means, absolute = _screen_means(checks, parameters, shots, is_batch, means2d, absgrad)
     function = ReferenceFunction if backend == "reference" else RasterizeFunction
-    images, splats, blended = [], [], []
+    images, drawn, blended = [], [], []
     for i, shot in enumerate(shots):
         settings = Settings(
             positive_int("width", width),
@@ -150,16 +160,16 @@ def rasterize(
             None if absolute is None else absolute.view(len(shots), -1, 2)[i],
         )
         screen_mean = screen_means[i] if is_batch else screen_means
-        planes, alpha, z, splat, extra = _draw(function, parameters, shot, screen_mean, features, settings)
+        planes, alpha, z, splat, visible, extra = _draw(function, parameters, shot, screen_mean, features, settings)
         images.append((planes.permute(1, 2, 0), alpha, z))
-        splats.append(splat)
+        drawn.append((splat, visible))
         blended.append(None if extra is None else extra.permute(1, 2, 0))
     if not is_batch:
-        result = Rasterized(*images[0], Info(screen_means, means2d is None, splats[0]))
+        result = Rasterized(*images[0], Info(screen_means, means2d is None, drawn))
         result.features = blended[0]
         return result
     stacked = [None if parts[0] is None else torch.stack(parts) for parts in zip(*images)]
-    result = Rasterized(*stacked, Info(screen_means, means2d is None, torch.stack(splats)))
+    result = Rasterized(*stacked, Info(screen_means, means2d is None, drawn))
     result.features = None if features is None else torch.stack(blended)
     return result
 

@@ -28,7 +28,7 @@
 namespace stipple::cpu {
 
 struct Span {  // consecutive tiles of one row that a splat touches
-  std::uint32_t gaussian;
+  std::uint32_t splat;
   std::uint16_t row, begin, end;
 };
 
@@ -116,12 +116,12 @@ void fill_chunk(std::span<const ProjectedSplat> splats, int columns, std::uint32
   std::uint32_t emission = first_pair;
   for (const Span& span : chunk.spans) {
     // Positive floats sort like their bit patterns.
-    std::uint32_t depth_bits = std::bit_cast<std::uint32_t>(splats[span.gaussian].depth);
+    std::uint32_t depth_bits = std::bit_cast<std::uint32_t>(splats[span.splat].depth);
     std::uint32_t* next = &chunk.slot_from_tile[static_cast<std::size_t>(span.row) * columns];
     for (int column = span.begin; column < span.end; ++column) {
       std::uint32_t slot = next[column]++;
       depth[slot] = depth_bits;
-      slots[slot] = {emission++, span.gaussian};
+      slots[slot] = {emission++, span.splat};
     }
   }
 }
@@ -142,11 +142,11 @@ void CpuBackend::bin(const View& view, Pass& pass) {
     throw Error(fmt::format("an image of {} x {} pixels is too large; the limit is {} in width and height",
                             view.camera.width_px, view.camera.height_px, kMostTiles * M::tile_size_px));
 
-  // The number of chunks depends on the model alone. It is small, since each chunk keeps a count per tile.
+  // The number of chunks depends on the splats alone. It is small, since each chunk keeps a count per tile.
   std::size_t chunk_size = std::max<std::size_t>(256, (splats.size() + 63) / 64);
   std::vector<BinChunk> chunks((splats.size() + chunk_size - 1) / chunk_size);
-  own.pairs_from_gaussian.resize(*this, splats.size());
-  auto emissions = host(own.pairs_from_gaussian);
+  own.pairs_from_splat.resize(*this, splats.size());
+  auto emissions = host(own.pairs_from_splat);
   auto range = [&](std::size_t c) {
     return std::pair(c * chunk_size, std::min(splats.size(), (c + 1) * chunk_size));
   };
@@ -169,7 +169,7 @@ void CpuBackend::bin(const View& view, Pass& pass) {
 
   own.unsorted_depth.resize(*this, pair_count);
   own.unsorted_slot.resize(*this, pair_count);
-  out.gaussian_from_slot.resize(*this, pair_count);
+  out.splat_from_slot.resize(*this, pair_count);
   own.pair_from_slot.resize(*this, pair_count);
   auto depth = host(own.unsorted_depth);
   auto unsorted = host(own.unsorted_slot);
@@ -181,14 +181,14 @@ void CpuBackend::bin(const View& view, Pass& pass) {
     fill_chunk(splats, out.column_count, first, chunks[c], depth, unsorted);
   });
 
-  auto gaussian = host(out.gaussian_from_slot), emission = host(own.pair_from_slot);
+  auto splat = host(out.splat_from_slot), emission = host(own.pair_from_slot);
   parallel_for(tile_count, [&](std::size_t tile) {
     std::size_t begin = slot_begin[tile], count = slot_begin[tile + 1] - begin;
     thread_local SortScratch scratch;
     std::span<const std::uint64_t> order = sort_by_depth(depth.subspan(begin, count), scratch);
     for (std::size_t k = 0; k < count; ++k) {
       const UnsortedSlot from = unsorted[begin + static_cast<std::uint32_t>(order[k])];
-      gaussian[begin + k] = from.gaussian;
+      splat[begin + k] = from.splat;
       emission[begin + k] = from.emission;
     }
   });

@@ -41,7 +41,7 @@ HWY_INLINE void blend_rows(D d, const TileConstants& constants, const ColumnTerm
   }
 }
 
-// If kGiven, `given` holds four values per Gaussian to blend instead of the splats' own channels.
+// If kGiven, `given` holds four values per splat to blend instead of the splats' own channels.
 template <int kChannels, bool kGiven>
 void blend_tile(std::span<const ProjectedSplat> splats, const float* given,
                 std::span<const std::uint32_t> slots, const TilePlace& place, float max_alpha,
@@ -108,7 +108,7 @@ void store_tile(const BlendTile& tile, const TilePlace& place, const View& view,
 template <class Store>
 void blend_tiles(const Pass& pass, const View& view, const float* channels, int channel_count, Store store) {
   auto splats = host(pass.projection.splat);
-  auto slots = host(pass.bins.gaussian_from_slot);
+  auto slots = host(pass.bins.splat_from_slot);
   auto slot_begin = host(pass.bins.slot_begin_from_tile);
   auto blend_one = HWY_DYNAMIC_DISPATCH(blend_tile_dispatch);
   parallel_for(slot_begin.size() - 1, [&](std::size_t t) {
@@ -144,9 +144,10 @@ void CpuBackend::blend_channels(const View& view, const Channels& channels, Pass
   const std::size_t width = static_cast<std::size_t>(pass.frame.width_px),
                     plane = width * static_cast<std::size_t>(pass.frame.height_px);
   planes.resize(*this, plane * static_cast<std::size_t>(channels.count));
+  const std::vector<std::uint32_t> gaussians = gaussians_of_rows(host(pass.projection.visible));
   for (int first = 0; first < channels.count; first += kChannelGroup) {
     const int count = std::min(kChannelGroup, channels.count - first);
-    const float* group = load_channel_group(*this, channels, first, cpu_pass(pass).channel_group);
+    const float* group = load_channel_group(*this, channels, gaussians, first, cpu_pass(pass).channel_group);
     float* out = host(planes).data() + static_cast<std::size_t>(first) * plane;
     blend_tiles(pass, view, group, kChannelGroup, [&](const BlendTile& tile, const TilePlace& place) {
       for (int k = 0; k < count; ++k)

@@ -84,7 +84,8 @@ void CpuBackend::blend_channels_backward(const View& view, const Channels& chann
   CpuPass& own = cpu_pass(pass);
   const std::size_t plane = pass.frame.transmittance.size(),
                     stride = static_cast<std::size_t>(channels.count);
-  dL_dchannels.resize(*this, channels.value.size());
+  dL_dchannels.resize_zero(*this, channels.value.size());
+  const std::vector<std::uint32_t> gaussians = gaussians_of_rows(host(pass.projection.visible));
   auto out = host(dL_dchannels);
   auto dL_dsplat = host(pass.dL_dsplat.splat);
   BackwardWalk walk(*this, view, pass);
@@ -95,7 +96,7 @@ void CpuBackend::blend_channels_backward(const View& view, const Channels& chann
       group.output[k] = host(planes).data() + static_cast<std::size_t>(first + k) * plane;
       group.gradient[k] = host(dL_dplanes).data() + static_cast<std::size_t>(first + k) * plane;
     }
-    const float* values = load_channel_group(*this, channels, first, own.channel_group);
+    const float* values = load_channel_group(*this, channels, gaussians, first, own.channel_group);
     walk.run(values, group, {true, false, false}, [](std::size_t, const TilePlace&) {});
     const bool is_finite = walk.gather([&](std::size_t i, const PartialSum& sum, const Splat& gradient) {
       Splat& total = dL_dsplat[i];
@@ -103,7 +104,7 @@ void CpuBackend::blend_channels_backward(const View& view, const Channels& chann
       total.conic = total.conic + gradient.conic;
       total.opacity = total.opacity + gradient.opacity;
       for (int k = 0; k < count; ++k)
-        out[i * stride + static_cast<std::size_t>(first + k)] = channel_sum(sum, k);
+        out[gaussians[i] * stride + static_cast<std::size_t>(first + k)] = channel_sum(sum, k);
     });
     if (!is_finite) own.result.is_finite = false;
   }

@@ -53,13 +53,14 @@ class CpuBackend : public Backend, public MemoryBorrower {
 
   std::string_view name() const override { return "cpu"; }
   std::string description() const override;
-  std::size_t pass_bytes(std::size_t gaussians, std::size_t pixels) const override;
+  std::size_t pass_bytes(const PassSize&) const override;
 
   void begin(Pass&, int view_count) override;
   PassResult read(Pass&) override;
   Pass copy_of(const Pass&) override;
 
   void project(const DeviceGaussians&, const Precomputed&, const View&, Pass&) override;
+  void receive(const View&, const DeviceArray<ProjectedSplat>&, Pass&) override;
   void bin(const View&, Pass&) override;
   void blend(const View&, Pass&) override;
   void blend_channels(const View&, const Channels&, Pass&, DeviceArray<float>& planes) override;
@@ -72,11 +73,11 @@ class CpuBackend : public Backend, public MemoryBorrower {
   void project_backward(const DeviceGaussians&, const Precomputed&, const View&, const WantedGradients&,
                         Pass&, GradientSum&) override;
   void optimize(TrainState&, const GradientSum&, const AdamOptions&, const LossOptions&, Pass&) override;
-  void perturb(DeviceGaussians&, float amount, std::uint64_t seed, Pass&) override;
+  void perturb(TrainState&, float amount, std::uint64_t seed, Pass&) override;
   void project_backward_optimize(TrainState&, const View&, const WantedGradients&, const AdamOptions&,
                                  const LossOptions&, Pass&) override;
-  void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
-              Memory& to) override;
+  void copy_rows(const Memory& from, const RowPart& from_part, const DeviceArray<std::uint32_t>* rows,
+                 Memory& to, const RowPart& to_part, std::size_t count, std::size_t halves) override;
 
  private:
   void start_view(Pass&);  // the next view of the pass, or the only one of a new pass

@@ -21,6 +21,7 @@ void CpuBackend::start_view(Pass& pass) {
   CpuPass& own = cpu_pass(pass);
   if (own.result.views.size() >= static_cast<std::size_t>(own.view_count)) begin(pass, 1);
   own.result.views.emplace_back();
+  own.clock.resume();
 }
 
 PassResult CpuBackend::read(Pass& pass) {
@@ -36,20 +37,20 @@ Pass CpuBackend::copy_of(const Pass& from) {
   const auto& own = static_cast<const CpuPass&>(*from.scratch);
   CpuPass& copied = cpu_pass(to);
   copied.pair_from_slot = own.pair_from_slot.copy(*this);
-  copied.pairs_from_gaussian = own.pairs_from_gaussian.copy(*this);
+  copied.pairs_from_splat = own.pairs_from_splat.copy(*this);
   copied.result = own.result;
   copied.view_count = own.view_count;
   return to;
 }
 
-// Assumes about five pairs per Gaussian, each with its depth, its place in the order and its partial sums.
-std::size_t CpuBackend::pass_bytes(std::size_t gaussians, std::size_t pixels) const {
-  constexpr std::size_t kPairs = 5, kSumBytes = 16 * sizeof(float) + 1;
+std::size_t CpuBackend::pass_bytes(const PassSize& size) const {
+  constexpr std::size_t kSumBytes = 16 * sizeof(float) + 1;
   constexpr std::size_t kPairBytes = 4 * sizeof(std::uint32_t) + sizeof(UnsortedSlot) + kSumBytes;
-  constexpr std::size_t kPixelBytes = (3 + 1 + 3) * sizeof(float);
-  return gaussians * (sizeof(ProjectedSplat) + sizeof(Splat) + sizeof(Vec2f) + sizeof(PairRange) +
-                      kPairs * kPairBytes) +
-         pixels * kPixelBytes;
+  const std::size_t pixel_bytes = (3 + 1 + 3 + (size.has_depth ? 3 : 0)) * sizeof(float);
+  return visible_block_count(size.gaussians) * sizeof(VisibleBlock) +
+         size.visible * (sizeof(ProjectedSplat) + sizeof(Splat) + (size.has_absolute ? sizeof(Vec2f) : 0) +
+                         sizeof(PairRange)) +
+         size.pairs * kPairBytes + size.pixels * pixel_bytes;
 }
 
 }  // namespace stipple::cpu

@@ -9,20 +9,20 @@
 namespace stipple::cpu {
 
 struct UnsortedSlot {  // in bin, before tiles are sorted by depth
-  std::uint32_t emission, gaussian;
+  std::uint32_t emission, splat;
 };
 
 struct CpuPass : PassScratch {
   // bin -> blend_backward
   DeviceArray<std::uint32_t> pair_from_slot;
-  DeviceArray<PairRange> pairs_from_gaussian;
+  DeviceArray<PairRange> pairs_from_splat;
 
   // Scratch memory that grows as needed and is kept from view to view.
   DeviceArray<std::uint32_t> unsorted_depth;     // bin
   DeviceArray<UnsortedSlot> unsorted_slot;       // bin
   DeviceArray<float> partial;                    // blend_backward: kPartialSize floats per emission
   DeviceArray<std::uint8_t> partial_is_written;  // blend_backward: one per emission
-  DeviceArray<Vec4f> channel_group;              // blend_channels: four channels of every Gaussian
+  DeviceArray<Vec4f> channel_group;              // blend_channels: four channels of every splat
 
   PassResult result;
   int view_count = 0;  // of the whole pass

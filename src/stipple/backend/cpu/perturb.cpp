@@ -6,9 +6,11 @@
 
 namespace stipple::cpu {
 
-void CpuBackend::perturb(DeviceGaussians& gaussians, float amount, std::uint64_t seed, Pass& pass) {
+void CpuBackend::perturb(TrainState& state, float amount, std::uint64_t seed, Pass& pass) {
   CpuPass& own = cpu_pass(pass);
   if (!own.may_update()) return;
+  DeviceGaussians& gaussians = state.gaussians;
+  const std::size_t first = state.part.first;
   auto mean = host(gaussians.mean), log_scale = host(gaussians.log_scale);
   auto rotation = host(gaussians.rotation);
   auto logit_opacity = host(gaussians.logit_opacity);
@@ -17,7 +19,7 @@ void CpuBackend::perturb(DeviceGaussians& gaussians, float amount, std::uint64_t
       mean.size(),
       [&](std::size_t i) {
         mean[i] = Math<float>::perturbed_mean(mean[i], log_scale[i], rotation[i], logit_opacity[i], amount,
-                                              static_cast<std::uint32_t>(i), seed_low, seed_high);
+                                              static_cast<std::uint32_t>(first + i), seed_low, seed_high);
       },
       1024);
   own.clock.lap(Stage::kOptimize);

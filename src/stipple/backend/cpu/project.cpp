@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// project: turns every Gaussian into a splat, of opacity 0 if culled, a vector of Gaussians at a time.
+// project: finds the Gaussians that the view shows and turns them into splats, a vector of Gaussians at a
+// time.
+//
+// How many are shown is only known once the footprint of every Gaussian has been computed. It is then
+// computed again for those that are shown, which takes less time than to keep it.
+#include <bit>
+
 #include "stipple/backend/cpu/cpu_backend.h"
 #include "stipple/core/parallel.h"
 
@@ -49,14 +55,50 @@ void shade(const GaussianGroup& g, int first, const ML::Pinhole& camera, const V
   }
 }
 
+struct PlacedFootprint {
+  Vec3<Lanes> mean;
+  ML::Footprint footprint;
+};
+
+// Not inlined, so that both callers get the same bits: which Gaussians are shown must not depend on how the
+// compiler rounds.
+template <bool kAltered>
+HWY_NOINLINE PlacedFootprint footprint_of(const GaussianGroup& g, int first, const ML::Pinhole& camera,
+                                          const ML::RenderSettings& settings) {
+  const ML::ActiveGaussian in = activate_gaussians<kAltered>(g, first, settings.scale_modifier);
+  return {in.placed.mean, ML::footprint(in.placed, in.opacity, camera, settings)};
+}
+
+template <bool kAltered>
+std::uint32_t find_visible_as(const GaussianGroup& g, const ML::Pinhole& camera,
+                              const ML::RenderSettings& settings) {
+  std::uint32_t mask = 0;
+  for (int first = 0; first < kMaxGroup; first += kLanes) {
+    const Lanes opacity = footprint_of<kAltered>(g, first, camera, settings).footprint.opacity;
+    std::uint8_t bytes[8] = {};
+    hn::StoreMaskBits(D(), (opacity > Lanes(0)).m, bytes);
+    const std::uint32_t bits = bytes[0] | std::uint32_t{bytes[1]} << 8;
+    mask |= (bits & ((1u << kLanes) - 1)) << first;
+  }
+  return mask;
+}
+
+// One bit for every Gaussian of the group that is shown.
+std::uint32_t find_visible(const GaussianGroup& g, const stipple::Math<float>::Pinhole& view_camera,
+                           const stipple::Math<float>::RenderSettings& view_settings) {
+  const ML::Pinhole camera = broadcast_camera(view_camera);
+  const ML::RenderSettings settings = broadcast_settings(view_settings);
+  return g.is_altered() ? find_visible_as<true>(g, camera, settings)
+                        : find_visible_as<false>(g, camera, settings);
+}
+
 template <bool kAltered>
 void project_block_as(const GaussianGroup& g, const stipple::Math<float>::Pinhole& view_camera,
                       const stipple::Math<float>::RenderSettings& view_settings, ProjectedSplat* out) {
   const ML::Pinhole camera = broadcast_camera(view_camera);
   const ML::RenderSettings settings = broadcast_settings(view_settings);
   for (int first = 0; first < kMaxGroup; first += kLanes) {
-    const ML::ActiveGaussian in = activate_gaussians<kAltered>(g, first, settings.scale_modifier);
-    const ML::Footprint f = ML::footprint(in.placed, in.opacity, camera, settings);
+    const auto [mean, f] = footprint_of<kAltered>(g, first, camera, settings);
     if (hn::AllFalse(D(), (f.opacity > Lanes(0)).m)) {
       for (int lane = 0; lane < kLanes; ++lane) out[first + lane].splat.opacity = 0;
       continue;
@@ -80,10 +122,11 @@ void project_block_as(const GaussianGroup& g, const stipple::Math<float>::Pinhol
                               zero,
                               zero};
     store_transposed(fields, reinterpret_cast<float*>(out + first));
-    shade(g, first, camera, in.placed.mean, out + first);
+    shade(g, first, camera, mean, out + first);
   }
 }
 
+// Gaussians that are not shown get splats of opacity 0.
 void project_block(const GaussianGroup& g, const stipple::Math<float>::Pinhole& camera,
                    const stipple::Math<float>::RenderSettings& settings, ProjectedSplat* out) {
   g.is_altered() ? project_block_as<true>(g, camera, settings, out)
@@ -97,29 +140,75 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace stipple::cpu {
 
+HWY_EXPORT(find_visible);
 HWY_EXPORT(project_block);
+
+namespace {
+
+constexpr std::size_t kGroupsOfBlock = VisibleBlock::kGaussians / kMaxGroup, kGrain = 8;
+constexpr std::uint32_t kWholeGroup = (1u << kMaxGroup) - 1;
+
+// The bits of the Gaussians from `first` on, of a group that ends behind the model.
+std::uint32_t bits_within(std::size_t first, std::size_t count) {
+  return first + kMaxGroup <= count ? kWholeGroup : (1u << (count - first)) - 1;
+}
+
+}  // namespace
 
 void CpuBackend::project(const DeviceGaussians& gaussians, const Precomputed& precomputed, const View& view,
                          Pass& pass) {
   start_view(pass);
-  GaussianGroups groups(gaussians, precomputed, view);
-  Math<float>::Pinhole camera = pinhole(view.camera);
-  Math<float>::RenderSettings settings = render_settings(view.options);
-  pass.projection.splat.resize(*this, gaussians.size());
-  auto splats = host(pass.projection.splat);
-  auto project_one = HWY_DYNAMIC_DISPATCH(project_block);
-  std::size_t block_count = (groups.size() + kMaxGroup - 1) / kMaxGroup;
+  const GaussianGroups groups(gaussians, precomputed, view);
+  const Math<float>::Pinhole camera = pinhole(view.camera);
+  const Math<float>::RenderSettings settings = render_settings(view.options);
+  pass.projection.visible.resize(*this, visible_block_count(groups.size()));
+  const auto visible = host(pass.projection.visible);
+  const auto for_each_group = [&](std::size_t block, auto use) {
+    for (std::size_t k = 0; k < kGroupsOfBlock; ++k) {
+      const std::size_t first = block * VisibleBlock::kGaussians + k * kMaxGroup;
+      if (first < groups.size()) use(first, static_cast<unsigned>(k) * kMaxGroup);
+    }
+  };
+  const auto find_in_group = HWY_DYNAMIC_DISPATCH(find_visible);
   parallel_for(
-      block_count,
+      visible.size(),
       [&](std::size_t block) {
-        std::size_t first = block * kMaxGroup, left = groups.size() - first;
-        GaussianGroups::Padded padded;
-        ProjectedSplat padded_out[kMaxGroup];
-        project_one(groups.block(first, padded), camera, settings,
-                    left < kMaxGroup ? padded_out : &splats[first]);
-        if (left < kMaxGroup) std::copy_n(padded_out, left, &splats[first]);
+        std::uint32_t mask = 0;
+        for_each_group(block, [&](std::size_t first, unsigned shift) {
+          GaussianGroups::Padded padded;
+          mask |= (find_in_group(groups.block(first, padded), camera, settings) &
+                   bits_within(first, groups.size()))
+                  << shift;
+        });
+        visible[block].mask = mask;
       },
-      16);
+      kGrain);
+  std::size_t row_count = 0;
+  for (VisibleBlock& block : visible) {
+    block.first_row = static_cast<std::uint32_t>(row_count);
+    row_count = block.end_row();
+  }
+
+  pass.projection.splat.resize(*this, row_count);
+  const auto splats = host(pass.projection.splat);
+  const auto project_group = HWY_DYNAMIC_DISPATCH(project_block);
+  parallel_for(
+      visible.size(),
+      [&](std::size_t block) {
+        ProjectedSplat* out = splats.data() + visible[block].first_row;
+        for_each_group(block, [&](std::size_t first, unsigned shift) {
+          const std::uint32_t mask = visible[block].mask >> shift & kWholeGroup;
+          if (mask == 0) return;
+          GaussianGroups::Padded padded;
+          ProjectedSplat group[kMaxGroup];
+          const bool is_whole = mask == kWholeGroup;
+          project_group(groups.block(first, padded), camera, settings, is_whole ? out : group);
+          for (std::uint32_t left = is_whole ? 0 : mask; left != 0; left &= left - 1)
+            *out++ = group[std::countr_zero(left)];
+          if (is_whole) out += kMaxGroup;
+        });
+      },
+      kGrain);
   cpu_pass(pass).clock.lap(Stage::kProject);
 }
 

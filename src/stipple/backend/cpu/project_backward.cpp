@@ -204,43 +204,68 @@ ProjectBackwardRange::ProjectBackwardRange(const DeviceGaussians& gaussians, con
     : groups_(gaussians, precomputed, view),
       camera_(pinhole(view.camera)),
       settings_(render_settings(view.options)),
+      visible_(host(pass.projection.visible)),
       splats_(host(pass.projection.splat)),
       dL_dsplat_(host(pass.dL_dsplat.splat)),
       lifts_clamped_(wanted.lifts_clamped_colors) {}
 
 DensityStatistics::DensityStatistics(const View& view, const Pass& pass)
     : half_size_(half_size_of(view.camera)),
+      visible_(host(pass.projection.visible)),
       splats_(host(pass.projection.splat)),
       dL_dsplat_(host(pass.dL_dsplat.splat)),
       absolute_(host(pass.dL_dsplat.absolute_mean_px)) {}
 
 Vec2f DensityStatistics::of(std::size_t i) const {
   if (!is_seen(i)) return {0, 0};
-  return Math<float>::density_statistic(absolute_.empty() ? dL_dsplat_[i].mean_px : absolute_[i], half_size_);
+  const std::size_t row = block_of(i).row(place_of(i));
+  return Math<float>::density_statistic(absolute_.empty() ? dL_dsplat_[row].mean_px : absolute_[row],
+                                        half_size_);
 }
 
 void ProjectBackwardRange::run(std::size_t begin, std::size_t end, const ParameterGradient& out,
                                double* camera_sum) const {
-  auto backward = HWY_DYNAMIC_DISPATCH(project_backward_block);
-  GaussianGroups::Padded unused;
+  GroupGradients spread;
   std::size_t at = begin;
-  for (; at + kMaxGroup <= end; at += kMaxGroup)
-    backward(groups_.block(at, unused), camera_, settings_, &splats_[at], &dL_dsplat_[at], lifts_clamped_,
-             out.from(at - begin), camera_sum);
-  if (at < end) run_last(at, end - at, out.from(at - begin), camera_sum);
+  for (; at + kMaxGroup <= end; at += kMaxGroup) run_group(at, spread, out.from(at - begin), camera_sum);
+  if (at < end) run_last(at, end - at, spread, out.from(at - begin), camera_sum);
 }
 
-// Processes a partial last block in padded copies.
-void ProjectBackwardRange::run_last(std::size_t begin, std::size_t count, const ParameterGradient& out,
-                                    double* camera_sum) const {
-  GaussianGroups::Padded inputs, outputs;
-  ProjectedSplat splats[kMaxGroup] = {};  // opacity 0 means culled
-  Splat dL_dsplat[kMaxGroup] = {};
-  std::copy_n(&splats_[begin], count, splats);
-  std::copy_n(&dL_dsplat_[begin], count, dL_dsplat);
-  const ParameterGradient padded = pointers_to(outputs, groups_.sh_degree());
+// The rows of a group that is shown as a whole are used where they are; others are spread over the places of
+// their Gaussians. What `spread` holds of Gaussians that are not shown does not matter, except the opacity.
+void ProjectBackwardRange::run_group(std::size_t begin, GroupGradients& spread, const ParameterGradient& out,
+                                     double* camera_sum) const {
+  constexpr std::uint32_t kWhole = (1u << kMaxGroup) - 1;
+  const VisibleBlock& block = visible_[begin / VisibleBlock::kGaussians];
+  const std::size_t place = begin % VisibleBlock::kGaussians;
+  const std::uint32_t mask = block.mask >> place & kWhole;
+  std::size_t row = block.row(place);
+  const ProjectedSplat* splats = spread.splat;
+  const Splat* dL_dsplat = spread.dL_dsplat;
+  if (mask == kWhole) {
+    splats = &splats_[row];
+    dL_dsplat = &dL_dsplat_[row];
+  } else {
+    for (std::size_t i = 0; i < kMaxGroup; ++i) {
+      if ((mask >> i & 1) == 0) {
+        spread.splat[i].splat.opacity = 0;
+        continue;
+      }
+      spread.splat[i] = splats_[row];
+      spread.dL_dsplat[i] = dL_dsplat_[row++];
+    }
+  }
+  GaussianGroups::Padded padded;
   HWY_DYNAMIC_DISPATCH(project_backward_block)
-  (groups_.block(begin, inputs), camera_, settings_, splats, dL_dsplat, lifts_clamped_, padded, camera_sum);
+  (groups_.block(begin, padded), camera_, settings_, splats, dL_dsplat, lifts_clamped_, out, camera_sum);
+}
+
+// Processes a partial last group, with gradients in a padded copy.
+void ProjectBackwardRange::run_last(std::size_t begin, std::size_t count, GroupGradients& spread,
+                                    const ParameterGradient& out, double* camera_sum) const {
+  GaussianGroups::Padded outputs;
+  const ParameterGradient padded = pointers_to(outputs, groups_.sh_degree());
+  run_group(begin, spread, padded, camera_sum);
   for_each_gradient(
       [count](std::size_t floats, const float* from, float* to) {
         if (to) std::copy_n(from, count * floats, to);

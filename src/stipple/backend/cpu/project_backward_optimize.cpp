@@ -27,7 +27,7 @@ void CpuBackend::project_backward_optimize(TrainState& state, const View& view, 
   if (!own.may_update()) return;
   const ProjectBackwardRange backward(state.gaussians, state.precomputed, view, wanted, pass);
   const DensityStatistics density(view, pass);
-  const AdamStep adam(state.gaussians, state.moments, options, loss, 1);
+  const AdamStep adam(state, options, loss, 1);
   auto statistics = host(state.statistics);
   const bool wants_statistics = wanted.view_statistics && !statistics.empty();
   const std::size_t count = state.gaussians.size();

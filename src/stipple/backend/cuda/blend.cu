@@ -6,6 +6,7 @@
 
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/shared/pixel_patch.cuh"
+#include "stipple/backend/cuda/shared/visible_row.cuh"
 
 namespace stipple::cuda {
 
@@ -15,7 +16,7 @@ constexpr int kGroupThreads = 256;
 
 struct BlendInput {
   const ProjectedSplat* splats;
-  const std::uint32_t *gaussian_from_slot, *slot_begin;
+  const std::uint32_t *splat_from_slot, *slot_begin;
   int columns, first_row, width, height;
   float log2_alpha_max;
   BlendTarget target;
@@ -113,7 +114,7 @@ __global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, Blen
     const unsigned count = min(end - batch, kBatch);
     if (threadIdx.x < count)
       staged[threadIdx.x] = stage<kGiven>(in.splats, in.target.channels,
-                                          in.gaussian_from_slot[batch + threadIdx.x], in.log2_alpha_max);
+                                          in.splat_from_slot[batch + threadIdx.x], in.log2_alpha_max);
     __syncthreads();
     if (begins_chunk)
       store_checkpoint<kFourth>(
@@ -138,14 +139,15 @@ __global__ void __launch_bounds__(kTileThreads) blend_kernel(BlendInput in, Blen
   store_pixels<kFourth, kGiven>(state, place, in);
 }
 
-// Copies four of each Gaussian's channels to a row; zero past the last.
+// Copies four channels of each Gaussian that is shown to its row; zero past the last.
 __global__ void channel_group_kernel(const float* value, unsigned count, int stride, int first,
-                                     float4* group) {
+                                     const VisibleBlock* visible, unsigned row_capacity, float4* group) {
   const unsigned i = blockIdx.x * kGroupThreads + threadIdx.x;
-  if (i >= count) return;
+  const LaneRow to = row_of_lane(visible, i, count);
+  if (!to.is_shown || to.row >= row_capacity) return;
   const float* from = value + static_cast<std::size_t>(i) * stride + first;
   const auto at = [&](int k) { return first + k < stride ? from[k] : 0.0f; };
-  group[i] = make_float4(at(0), at(1), at(2), at(3));
+  group[to.row] = make_float4(at(0), at(1), at(2), at(3));
 }
 
 }  // namespace
@@ -157,7 +159,7 @@ void CudaBackend::blend_into(const View& view, const BlendTarget& target, ChunkL
   const bool has_fourth = target.channels || target.fourth;
   BlendOutput out{};
   if (chunks) {
-    const std::size_t max_chunks = max_chunk_count(bins.gaussian_from_slot.size());
+    const std::size_t max_chunks = max_chunk_count(bins.splat_from_slot.size());
     chunks->slot_end_from_tile.resize(*this, tile_count);
     chunks->chunks.resize(*this, max_chunks);
     chunks->checkpoint.resize(*this, max_chunks * checkpoint_fields(has_fourth) * kTilePixels);
@@ -166,7 +168,7 @@ void CudaBackend::blend_into(const View& view, const BlendTarget& target, ChunkL
   }
   if (tile_count == 0) return;
   const BlendInput in{pointer(pass.projection.splat),
-                      pointer(bins.gaussian_from_slot),
+                      pointer(bins.splat_from_slot),
                       pointer(bins.slot_begin_from_tile),
                       bins.column_count,
                       bins.first_row,
@@ -206,12 +208,14 @@ void CudaBackend::blend(const View& view, Pass& pass) {
   mine.events.record(Stage::kBlend, stream());
 }
 
-void CudaBackend::load_channel_group(const Channels& channels, int first, DeviceArray<float4>& group) {
+void CudaBackend::load_channel_group(const Channels& channels, int first, const Projection& projection,
+                                     DeviceArray<float4>& group) {
   const std::size_t count = channels.value.size() / static_cast<std::size_t>(channels.count);
-  group.resize(*this, count);
-  if (count == 0) return;
+  group.resize(*this, projection.splat.size());
+  if (group.empty()) return;
   channel_group_kernel<<<blocks_for(count, kGroupThreads), kGroupThreads, 0, stream()>>>(
-      pointer(channels.value), static_cast<unsigned>(count), channels.count, first, pointer(group));
+      pointer(channels.value), static_cast<unsigned>(count), channels.count, first,
+      pointer(projection.visible), static_cast<unsigned>(group.size()), pointer(group));
   check(cudaGetLastError(), "launch blend_channels");
 }
 
@@ -222,7 +226,7 @@ void CudaBackend::blend_channels(const View& view, const Channels& channels, Pas
   planes.resize(*this, plane * static_cast<std::size_t>(channels.count));
   DeviceArray<float4> group;
   for (int first = 0; first < channels.count; first += kChannelGroup) {
-    load_channel_group(channels, first, group);
+    load_channel_group(channels, first, pass.projection, group);
     if (group.empty()) {
       fill_zero(*planes.memory(), planes.size() * sizeof(float));
       return;

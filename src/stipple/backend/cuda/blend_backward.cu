@@ -5,7 +5,7 @@
 // p = channels . dL_dchannels + dL_dalpha, with the pixel's gradients, and let S be the dot product of these
 // gradients with all that lies behind the splat: with the whole pixel at first, less p alpha T for each splat
 // passed. The gradient of the splat's own alpha is then dL_dalpha = p T - S / (1 - alpha). Only the moments
-// of q = alpha dL_dalpha in math/blending.glsl are kept: the conic is multiplied in once per Gaussian.
+// of q = alpha dL_dalpha in math/blending.glsl are kept: the conic is multiplied in once per splat.
 //
 // A warp processes the splats that reach its pixels in groups of 16, in two phases. First, each lane replays
 // its own pixels front to back, and writes the splats' weights and q to shared memory, as tables of splats by
@@ -13,9 +13,9 @@
 // pixels' positions. These products are the sums over pixels; reductions across lanes would cost more than
 // all the rest.
 //
-// The sums are added atomically to the Gaussian's sums in memory, in the order in which warps get there.
-// Where the same bits are wanted every time, the block adds up its warps and stores the sums of each pair of
-// Gaussian and tile separately, and every Gaussian then adds up its own run of pairs in a fixed order.
+// The sums are added atomically to the splat's sums in memory, in the order in which warps get there. Where
+// the same bits are wanted every time, the block adds up its warps and stores the sums of each pair of splat
+// and tile separately, and every splat then adds up its own run of pairs in a fixed order.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/shared/backward_tables.cuh"
 #include "stipple/backend/cuda/shared/pixel_patch.cuh"
@@ -30,7 +30,7 @@ constexpr std::uint32_t kFirstStamp = 0x7f800001, kLastStamp = 0x7fbfffff;
 
 struct BackwardInput {
   const ProjectedSplat* splats;
-  const std::uint32_t *gaussian_from_slot, *pair_from_slot, *slot_begin, *slot_end;
+  const std::uint32_t *splat_from_slot, *pair_from_slot, *slot_begin, *slot_end;
   const Chunk* chunks;
   const float* checkpoint;
   BackwardSource source;
@@ -118,7 +118,7 @@ struct BackwardShared {
   static constexpr int kBatch = batch_size(K::kFixedOrder);
   Table table[kTileWarps];
   StagedSplat staged[kBatch];
-  std::uint32_t place[kBatch];  // row of a splat's sums: the pair's or the Gaussian's
+  std::uint32_t place[kBatch];  // row of a splat's sums: the pair's or its own
   WarpSums<K::kFixedOrder> warp;
 };
 
@@ -249,9 +249,9 @@ __global__ void __launch_bounds__(kTileThreads, 4)
   for (unsigned batch = begin; batch < end; batch += kBatch) {
     const unsigned count = min(end - batch, kBatch);
     for (unsigned k = threadIdx.x; k < count; k += kTileThreads) {
-      const std::uint32_t gaussian = in.gaussian_from_slot[batch + k];
-      shared.staged[k] = stage<K::kGiven>(in.splats, in.source.channels, gaussian, in.log2_alpha_max);
-      shared.place[k] = K::kFixedOrder ? in.pair_from_slot[batch + k] : gaussian;
+      const std::uint32_t splat = in.splat_from_slot[batch + k];
+      shared.staged[k] = stage<K::kGiven>(in.splats, in.source.channels, splat, in.log2_alpha_max);
+      shared.place[k] = K::kFixedOrder ? in.pair_from_slot[batch + k] : splat;
     }
     __syncthreads();
     replay_batch<K>(shared, count, patch, in_patch, in.log2_alpha_max, factors, state, out, in.status);
@@ -295,19 +295,21 @@ template <class K>
 void write_gradients(CudaPass& pass, const Projection& projection, SplatGradient& out, cudaStream_t stream) {
   const std::size_t count = projection.splat.size();
   sum_kernel<K><<<blocks_for(count, kSumThreads), kSumThreads, 0, stream>>>(
-      pointer(projection.splat), pointer(pass.pairs_from_gaussian), static_cast<unsigned>(count),
+      pointer(projection.splat), pointer(pass.pairs_from_splat), static_cast<unsigned>(count),
       pointer(pass.sums), pass.sums_stamp, pointer(out.splat), pointer(out.absolute_mean_px),
       pass.view_status());
 }
 
 // Adds one group's gradients to those of the splats, except for their channels, and stores those of the
-// group's channels.
-__global__ void add_group_kernel(const Splat* group, unsigned count, int stride, int first, Splat* dL_dsplat,
-                                 float* dL_dchannels) {
+// group's channels. One thread per Gaussian; those that are not shown keep their zeros.
+__global__ void add_group_kernel(const Splat* group, unsigned count, int stride, int first,
+                                 const VisibleBlock* visible, unsigned row_capacity, const ViewStatus* status,
+                                 Splat* dL_dsplat, float* dL_dchannels) {
   const unsigned i = blockIdx.x * kSumThreads + threadIdx.x;
-  if (i >= count) return;
-  const Splat from = group[i];
-  Splat& to = dL_dsplat[i];
+  const LaneRow at = row_of_lane(visible, i, count);
+  if (!at.is_shown || at.row >= written_rows(status, row_capacity)) return;
+  const Splat from = group[at.row];
+  Splat& to = dL_dsplat[at.row];
   to.mean_px = to.mean_px + from.mean_px;
   to.conic = to.conic + from.conic;
   to.opacity += from.opacity;
@@ -318,7 +320,7 @@ __global__ void add_group_kernel(const Splat* group, unsigned count, int stride,
 
 }  // namespace
 
-// Sums of Gaussians must be zero beforehand, and whoever reads them clears them again. Sums of pairs may hold
+// Sums of splats must be zero beforehand, and whoever reads them clears them again. Sums of pairs may hold
 // anything but the current stamp: fresh memory is cleared, and used memory has only earlier stamps.
 void CudaBackend::prepare_sums(CudaPass& pass, std::size_t rows, int stride) {
   if (pass.sums.size() < rows * stride || pass.sums_stride != stride || pass.sums_stamp == kLastStamp ||
@@ -335,7 +337,7 @@ void CudaBackend::sum_gradients(const View& view, const BackwardSource& source, 
                                 bool leaves_sums, bool wants_absolute, SplatGradient& out, Pass& pass) {
   CudaPass& mine = own(pass);
   const TileBins& bins = pass.bins;
-  const std::size_t count = pass.projection.splat.size(), slot_count = bins.gaussian_from_slot.size();
+  const std::size_t count = pass.projection.splat.size(), slot_count = bins.splat_from_slot.size();
   const std::size_t tile_count = bins.slot_begin_from_tile.size() - 1;
   const bool leaves = leaves_sums && !deterministic_ && count > 0;
   const std::size_t written = leaves ? 0 : count;
@@ -346,7 +348,7 @@ void CudaBackend::sum_gradients(const View& view, const BackwardSource& source, 
     return;
   }
   const BackwardInput in{pointer(pass.projection.splat),
-                         pointer(bins.gaussian_from_slot),
+                         pointer(bins.splat_from_slot),
                          pointer(mine.pair_from_slot),
                          pointer(bins.slot_begin_from_tile),
                          pointer(chunks.slot_end_from_tile),
@@ -431,15 +433,16 @@ void CudaBackend::blend_channels_backward(const View& view, const Channels& chan
   const DeviceGuard guard(*context_);
   CudaPass& mine = own(pass);
   write_pending_gradients(pass);
-  dL_dchannels.resize(*this, channels.value.size());
-  const std::size_t plane = pass.frame.transmittance.size(), count = pass.projection.splat.size();
-  if (count == 0) return;
+  dL_dchannels.resize_zero(*this, channels.value.size());
+  const std::size_t plane = pass.frame.transmittance.size(), rows = pass.projection.splat.size();
+  if (rows == 0) return;
+  const std::size_t count = channels.value.size() / static_cast<std::size_t>(channels.count);
   DeviceArray<float4> group;
   DeviceArray<unsigned> chunk_count;
   ChunkList chunks;
   SplatGradient gradient;
   for (int first = 0; first < channels.count; first += kChannelGroup) {
-    load_channel_group(channels, first, group);
+    load_channel_group(channels, first, pass.projection, group);
     chunk_count.resize_zero(*this, 1);
     BlendTarget target;
     target.channels = pointer(group);
@@ -457,6 +460,7 @@ void CudaBackend::blend_channels_backward(const View& view, const Channels& chan
     sum_gradients(view, source, chunks, false, false, gradient, pass);
     add_group_kernel<<<blocks_for(count, kSumThreads), kSumThreads, 0, stream()>>>(
         pointer(gradient.splat), static_cast<unsigned>(count), channels.count, first,
+        pointer(pass.projection.visible), static_cast<unsigned>(rows), mine.view_status(),
         pointer(pass.dL_dsplat.splat), pointer(dL_dchannels));
     check(cudaGetLastError(), "launch blend_channels_backward");
   }

@@ -13,9 +13,9 @@
 namespace stipple::cuda {
 
 // What blend draws and where it writes: the splats' colours and depths into the frame, or up to four further
-// channels of every Gaussian into separate planes.
+// channels of every splat into separate planes.
 struct BlendTarget {
-  const float4* channels = nullptr;  // per Gaussian; null for the splats' own
+  const float4* channels = nullptr;  // per splat; null for the splats' own
   int channel_count = 3;             // at most 4
   float* planes = nullptr;           // for the first three channels; null to write nothing
   float* fourth = nullptr;           // for the depth or the fourth channel; may be null
@@ -37,10 +37,18 @@ class CudaBackend : public Backend, public MemoryBorrower {
   explicit CudaBackend(const BackendOptions& options);
 
   std::unique_ptr<Memory> allocate(std::size_t bytes) override;
+  std::unique_ptr<Memory> allocate_on_host(std::size_t bytes) override;
+  bool reaches_host() const override { return context_->host_ranges() != nullptr; }
   void upload(std::span<const std::byte> from, Memory& to) override;
   void download(const Memory& from, std::span<std::byte> to) const override;
   void fill_zero(Memory& memory, std::size_t bytes) override;
   void copy(const Memory& from, Memory& to, std::size_t bytes) override;
+  bool resize_in_place(Memory& memory, std::size_t bytes) override {
+    return static_cast<CudaMemory&>(memory).resize(bytes);
+  }
+  bool resizes_in_place(std::size_t bytes, Place place) const override {
+    return place == Place::kHost || context_->is_paged(bytes);
+  }
   MemoryBorrower* borrower() override { return this; }
   std::unique_ptr<Memory> borrow(void* data) override;
   void* address_of(Memory& memory) override { return static_cast<CudaMemory&>(memory).data(); }
@@ -50,15 +58,20 @@ class CudaBackend : public Backend, public MemoryBorrower {
   std::size_t used_bytes() const override { return context_->used_bytes(); }
   std::size_t peak_used_bytes() const override { return context_->peak_bytes(); }
 
+  const std::shared_ptr<CudaContext>& context() const { return context_; }
+
   std::string_view name() const override { return "cuda"; }
   std::string description() const override;
-  std::size_t pass_bytes(std::size_t gaussians, std::size_t pixels) const override;
+  std::unique_ptr<RankLink> link(Ranks&) override;  // NCCL, where every rank has a GPU of its own
+  std::size_t pass_bytes(const PassSize&) const override;
 
   void begin(Pass&, int view_count) override;
   PassResult read(Pass&) override;
   Pass copy_of(const Pass&) override;
+  void release(Pass&) override;
 
   void project(const DeviceGaussians&, const Precomputed&, const View&, Pass&) override;
+  void receive(const View&, const DeviceArray<ProjectedSplat>&, Pass&) override;
   void bin(const View&, Pass&) override;
   void blend(const View&, Pass&) override;
   void blend_channels(const View&, const Channels&, Pass&, DeviceArray<float>& planes) override;
@@ -71,20 +84,26 @@ class CudaBackend : public Backend, public MemoryBorrower {
   void project_backward(const DeviceGaussians&, const Precomputed&, const View&, const WantedGradients&,
                         Pass&, GradientSum&) override;
   void optimize(TrainState&, const GradientSum&, const AdamOptions&, const LossOptions&, Pass&) override;
-  void perturb(DeviceGaussians&, float amount, std::uint64_t seed, Pass&) override;
+  void perturb(TrainState&, float amount, std::uint64_t seed, Pass&) override;
   void project_backward_optimize(TrainState&, const View&, const WantedGradients&, const AdamOptions&,
                                  const LossOptions&, Pass&) override;
-  void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
-              Memory& to) override;
+  void copy_rows(const Memory& from, const RowPart& from_part, const DeviceArray<std::uint32_t>* rows,
+                 Memory& to, const RowPart& to_part, std::size_t count, std::size_t halves) override;
 
   CudaPass& own(Pass& pass) const;  // created on first use
 
  private:
   cudaStream_t stream() const { return context_->stream(); }
+  bool is_on_host(const void* data) const {
+    return context_->host_ranges() && context_->host_ranges()->contains(data);
+  }
 
   void begin_pass(CudaPass&, int view_count);
   void begin_view(CudaPass&, const View&);
+  // Rows for the splats of a view, and room for its lists; both wait for a view whose needs are not known.
+  std::size_t rows_for(CudaPass&, const View&, const DeviceArray<VisibleBlock>&, std::size_t gaussians);
   BinRoom room_for(CudaPass&, const View&);
+  void scan_rows(CudaPass&, DeviceArray<VisibleBlock>&);
 
   // If the capacity is too small the tiles' lists are left empty, and later kernels must change nothing but
   // the pass.
@@ -97,14 +116,14 @@ class CudaBackend : public Backend, public MemoryBorrower {
                      bool wants_absolute, SplatGradient& out, Pass&);
   void prepare_sums(CudaPass&, std::size_t rows, int stride);
   static constexpr int kChannelGroup = 4;  // further channels are blended in groups of four
-  void load_channel_group(const Channels&, int first, DeviceArray<float4>& group);
+  void load_channel_group(const Channels&, int first, const Projection&, DeviceArray<float4>& group);
   void write_pending_gradients(Pass&);  // from the sums that blend_backward left in the pass
 
   std::shared_ptr<CudaContext> context_;
   bool deterministic_;
   std::mutex cub_mutex_;
   struct {  // scratch bytes of CUB in bin for up to these counts: querying takes longer than a small sort
-    std::size_t key_bytes = 0, count = 0;
+    std::size_t key_bytes = 0;
     BinRoom room;
     std::size_t bytes = 0;
   } cub_;

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/backend/cuda/cuda_pass.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "stipple/backend/cuda/cuda_backend.h"
+#include "stipple/backend/cuda/shared/chunk.h"
 
 namespace stipple::cuda {
+
+namespace {
+
+constexpr std::size_t kSumFields = 12;  // of shared/splat_sums.cuh
+
+}  // namespace
 
 ViewStatus* CudaPass::view_status() { return pointer(status) + (view_ids.size() - 1); }
 
@@ -50,14 +58,36 @@ PassResult CudaBackend::read(Pass& pass) {
   context_->wait();
   PassResult result;
   for (std::size_t v = 0; v < mine.view_ids.size(); ++v) {
-    result.views.push_back({status[v].loss, camera_gradient(status[v].camera), status[v].background});
+    result.views.push_back({status[v].loss, camera_gradient(status[v].camera), status[v].background,
+                            status[v].splat_count, static_cast<std::size_t>(status[v].pair_count)});
     result.is_finite = result.is_finite && !status[v].is_bad;
     result.has_overflowed = result.has_overflowed || status[v].has_overflowed;
-    mine.rooms.remember(mine.view_ids[v], room_needed(status[v].gaussian_count, status[v].pair_count));
+    mine.rooms.remember(mine.view_ids[v],
+                        room_needed(status[v].splat_count, status[v].gaussian_count, status[v].pair_count));
   }
   mine.rooms.overflow_count += result.has_overflowed;
   result.ms = mine.events.read();
   return result;
+}
+
+std::size_t CudaBackend::rows_for(CudaPass& pass, const View& view, const DeviceArray<VisibleBlock>& visible,
+                                  std::size_t gaussians) {
+  if (const std::optional<BinRoom> predicted = pass.rooms.predict(view.id))
+    return std::min(predicted->splats, gaussians);
+  VisibleBlock last;
+  check(cudaMemcpyAsync(&last, pointer(visible) + (visible.size() - 1), sizeof(last), cudaMemcpyDeviceToHost,
+                        stream()),
+        "download");
+  context_->wait();
+  return last.end_row();
+}
+
+void CudaBackend::release(Pass& pass) {
+  const DeviceGuard guard(*context_);
+  auto empty = std::make_unique<CudaPass>(context_);
+  if (pass.scratch) empty->rooms = std::move(own(pass).rooms);
+  pass = {};
+  pass.scratch = std::move(empty);
 }
 
 BinRoom CudaBackend::room_for(CudaPass& pass, const View& view) {
@@ -66,7 +96,7 @@ BinRoom CudaBackend::room_for(CudaPass& pass, const View& view) {
   check(cudaMemcpyAsync(&status, pass.view_status(), sizeof(status), cudaMemcpyDeviceToHost, stream()),
         "download");
   context_->wait();
-  return room_needed(status.gaussian_count, status.pair_count);
+  return room_needed(status.splat_count, status.gaussian_count, status.pair_count);
 }
 
 Pass CudaBackend::copy_of(const Pass& from) {
@@ -79,7 +109,7 @@ Pass CudaBackend::copy_of(const Pass& from) {
   mine.tile_count = theirs.tile_count.copy(*this);
   mine.depth_key = theirs.depth_key.copy(*this);
   mine.pair_from_slot = theirs.pair_from_slot.copy(*this);
-  mine.pairs_from_gaussian = theirs.pairs_from_gaussian.copy(*this);
+  mine.pairs_from_splat = theirs.pairs_from_splat.copy(*this);
   mine.chunks = {theirs.chunks.chunks.copy(*this), theirs.chunks.checkpoint.copy(*this),
                  theirs.chunks.slot_end_from_tile.copy(*this)};
   mine.status = theirs.status.copy(*this);
@@ -95,14 +125,33 @@ Pass CudaBackend::copy_of(const Pass& from) {
   return to;
 }
 
-// Per Gaussian, about five pairs with their keys, the memory to sort them and, if the order of sums is fixed,
-// their sums. Per pixel, the frame, its gradient, the derivatives of the loss, and the checkpoints of tiles
-// with many slots.
-std::size_t CudaBackend::pass_bytes(std::size_t gaussians, std::size_t pixels) const {
-  constexpr std::size_t kPairs = 5, kBinningBytes = 120, kPixelBytes = 100;
-  const std::size_t sums = deterministic_ ? kPairs * 64 : 0;
-  return gaussians * (sizeof(ProjectedSplat) + sizeof(Splat) + sizeof(Vec2f) + kBinningBytes + sums) +
-         pixels * kPixelBytes;
+// The arrays of all stages, and the scratch memory of the stage that takes most.
+std::size_t CudaBackend::pass_bytes(const PassSize& size) const {
+  constexpr std::size_t kWord = sizeof(std::uint32_t);
+  const BinRoom room = with_slack(BinRoom{size.visible, size.visible, size.pairs, true});
+  const std::size_t rows = std::min(room.splats, size.gaussians);
+  const std::size_t tiles = size.pixels / kTilePixels + 1, key_bytes = tiles < 0xffff ? 2 : 4;
+  const auto if_deterministic = [&](std::size_t bytes) { return deterministic_ ? bytes : 0; };
+  const auto fields = static_cast<std::size_t>(checkpoint_fields(size.has_depth));
+
+  const std::size_t absolute_bytes = size.has_absolute ? sizeof(Vec2f) : 0;
+  const std::size_t row_bytes =
+      sizeof(ProjectedSplat) + 2 * kWord +
+      (deterministic_ ? sizeof(PairRange) + sizeof(Splat) + absolute_bytes : kSumFields * sizeof(float));
+  const std::size_t pair_bytes =
+      kWord + if_deterministic(kWord + (kSumFields + (size.has_absolute ? 4 : 0)) * sizeof(float));
+  const std::size_t chunk_bytes = sizeof(Chunk) + fields * kTilePixels * sizeof(float);
+  const std::size_t pixel_bytes = (3 + 1 + 3 + (size.has_depth ? 3 : 0)) * sizeof(float);
+
+  // CUB sorts with a second copy of keys and values. It is asked for up to a quarter more than that.
+  const auto cub = [](std::size_t items, std::size_t bytes) { return items * bytes + items * bytes / 8; };
+  const std::size_t bin = rows * kWord + room.gaussians * 4 * kWord +
+                          room.pairs * (kWord + if_deterministic(kWord) + 2 * key_bytes) +
+                          std::max(cub(room.gaussians, 2 * kWord), cub(room.pairs, kWord + key_bytes));
+  const std::size_t loss = size.pixels * 9 * sizeof(float);
+  return visible_block_count(size.gaussians) * sizeof(VisibleBlock) + rows * row_bytes +
+         room.pairs * pair_bytes + max_chunk_count(room.pairs) * chunk_bytes + size.pixels * pixel_bytes +
+         tiles * 2 * kWord + std::max(bin, loss);
 }
 
 }  // namespace stipple::cuda

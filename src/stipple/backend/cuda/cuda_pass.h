@@ -13,10 +13,11 @@ namespace stipple::cuda {
 
 // A view's status, shared by its kernels and read by the host at the end of the pass.
 struct ViewStatus {
-  unsigned has_overflowed;  // Gaussians or pairs exceeded the capacity
+  unsigned has_overflowed;  // splats, Gaussians or pairs exceeded the capacity
   unsigned is_bad;          // a loss or a gradient was not finite
   LossValue loss;
   unsigned long long pair_count;  // of Gaussian and tile
+  unsigned splat_count;           // that the view shows
   unsigned gaussian_count;        // that touch a tile
   unsigned chunk_count;           // stored by blend, without each tile's first
   float camera[kCameraFields];
@@ -38,17 +39,18 @@ struct ChunkList {
 struct CudaPass : PassScratch {
   explicit CudaPass(const std::shared_ptr<CudaContext>& context) : arena(context), host_status(context) {}
 
-  // project -> bin: how many tiles a splat touches, and the bits of its depth (all set if it touches none)
+  // project -> bin: how many tiles a splat touches, and the bits of its depth (all set if it touches none),
+  // in its row
   DeviceArray<std::uint32_t> tile_count, depth_key;
 
   // bin -> blend_backward; empty unless the order of sums is fixed
   DeviceArray<std::uint32_t> pair_from_slot;
-  DeviceArray<PairRange> pairs_from_gaussian;
+  DeviceArray<PairRange> pairs_from_splat;
 
   ChunkList chunks;          // of the frame; the view's status has their number
   bool has_blended = false;  // blend has run for this view, so its status already counts chunks
 
-  // blend_backward -> project_backward: a row of sums per Gaussian, or per pair
+  // blend_backward -> project_backward: a row of sums per splat, or per pair
   DeviceArray<float> sums;
   int sums_stride = 0;
   std::uint32_t sums_stamp = 0;
@@ -63,6 +65,9 @@ struct CudaPass : PassScratch {
   DeviceArray<double> camera_sums;  // project_backward
 
   Arena arena;
+  struct {  // scratch bytes of CUB in project
+    std::size_t blocks = 0, bytes = 0;
+  } row_scan;
 
   DeviceArray<ViewStatus> status;  // one per view
   PinnedBlock host_status;

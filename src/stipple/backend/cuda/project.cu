@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// project: from every Gaussian to its splat on the screen, or to opacity 0; one thread per Gaussian. The
-// coefficients of Gaussians that are culled early are not read.
+// project: finds the Gaussians that are shown, one thread per Gaussian, gives them rows by a prefix sum, and
+// then writes their splats. The footprints are computed twice: that takes less memory traffic than to keep
+// them. The coefficients of Gaussians that are not shown are not read.
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/permutation_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include <cstddef>
+#include <cub/device/device_scan.cuh>
+
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/shared/gaussian.cuh"
 #include "stipple/backend/cuda/shared/tiles.cuh"
+#include "stipple/backend/cuda/shared/visible_row.cuh"
 #include "stipple/backend/render_settings.h"
 
 namespace stipple::cuda {
@@ -12,11 +21,44 @@ namespace {
 
 constexpr int kThreads = 128;
 
+template <bool kAltered>
+__global__ void __launch_bounds__(kThreads)
+    find_visible_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings,
+                        VisibleBlock* visible) {
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+  bool is_shown = false;
+  if (i < g.count) {
+    const M::ActiveGaussian in = load_gaussian<kAltered>(g, i, settings.scale_modifier);
+    is_shown = M::footprint(in.placed, in.opacity, camera, settings).opacity > 0;
+  }
+  const unsigned mask = __ballot_sync(kAllLanes, is_shown);
+  if (lane_index() == 0 && i < g.count) visible[i / kWarp].mask = mask;
+}
+
+struct ShownIn {  // a block
+  const VisibleBlock* visible;
+  __device__ std::uint32_t operator()(std::uint32_t block) const { return __popc(visible[block].mask); }
+};
+
+struct WordOfBlock {
+  __host__ __device__ std::uint32_t operator()(std::uint32_t block) const {
+    return block * static_cast<std::uint32_t>(sizeof(VisibleBlock) / sizeof(std::uint32_t));
+  }
+};
+
 struct ProjectOutput {
+  const VisibleBlock* visible;
+  unsigned row_capacity;
   ProjectedSplat* splat;
   std::uint32_t *tile_count, *depth_key;
   ViewStatus* status;
 };
+
+// The number of rows that the view needs.
+__device__ unsigned shown_count(const VisibleBlock* visible, unsigned gaussian_count) {
+  const VisibleBlock last = visible[(gaussian_count - 1) / kWarp];
+  return last.first_row + __popc(last.mask);
+}
 
 template <int kDegree>
 __device__ Vec3f shade(const GaussianPointers& g, unsigned i, Vec3f mean, const M::Pinhole& camera,
@@ -47,14 +89,21 @@ __global__ void __launch_bounds__(kThreads, 8)
     project_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings, int columns,
                    TileRows band, ProjectOutput out) {
   __shared__ CoefficientRows<kDegree> coefficients[kThreads / kWarp];
-  __shared__ unsigned block_pairs, block_gaussians;
-  if (threadIdx.x == 0) block_pairs = block_gaussians = 0;
+  __shared__ BlockTotals totals;
+  totals.begin();
   __syncthreads();
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
+  const LaneRow at = row_of_lane(out.visible, i, g.count);
+  const unsigned shown = shown_count(out.visible, g.count);
+  const bool has_room = shown <= out.row_capacity;
+  if (i == 0) {
+    out.status->splat_count = shown;
+    out.status->has_overflowed = !has_room;
+  }
   M::Footprint f;
   f.opacity = 0;
   Vec3f mean(0, 0, 0);
-  if (i < g.count) {
+  if (at.is_shown) {
     const M::ActiveGaussian in = load_gaussian<kAltered>(g, i, settings.scale_modifier);
     mean = in.placed.mean;
     f = M::footprint(in.placed, in.opacity, camera, settings);
@@ -71,28 +120,42 @@ __global__ void __launch_bounds__(kThreads, 8)
   if (!M::is_drawable_color(color)) f.opacity = 0;
   if (f.opacity == 0) tiles = 0;
 
-  const unsigned warp_pairs = sum_over_warp(tiles);
-  const unsigned warp_gaussians = __popc(__ballot_sync(kAllLanes, tiles > 0));
-  if (lane_index() == 0 && warp_pairs > 0) {
-    atomicAdd(&block_pairs, warp_pairs);
-    atomicAdd(&block_gaussians, warp_gaussians);
-  }
-  if (i < g.count) {
-    out.tile_count[i] = tiles;
-    out.depth_key[i] = tiles > 0 ? __float_as_uint(f.depth) : 0xffffffffu;
+  totals.add(tiles);  // also without room, since the next attempt needs to know them
+  if (at.is_shown && has_room) {
+    out.tile_count[at.row] = tiles;
+    out.depth_key[at.row] = depth_key_of(tiles, f.depth);
     if (f.opacity > 0)
-      store(M::splat_of(f, color, settings), f, log2_opacity, out.splat + i);
+      store(M::splat_of(f, color, settings), f, log2_opacity, out.splat + at.row);
     else
-      out.splat[i].splat.opacity = 0;
+      out.splat[at.row].splat.opacity = 0;
   }
   __syncthreads();
-  if (threadIdx.x == 0 && block_pairs > 0) {
-    atomicAdd(&out.status->pair_count, static_cast<unsigned long long>(block_pairs));
-    atomicAdd(&out.status->gaussian_count, block_gaussians);
-  }
+  totals.finish(out.status);
 }
 
 }  // namespace
+
+// VisibleBlock::first_row of every block.
+void CudaBackend::scan_rows(CudaPass& pass, DeviceArray<VisibleBlock>& visible) {
+  const auto counts =
+      thrust::make_transform_iterator(thrust::make_counting_iterator(0u), ShownIn{pointer(visible)});
+  static_assert(offsetof(VisibleBlock, first_row) == sizeof(std::uint32_t));
+  const auto first_rows = thrust::make_permutation_iterator(
+      reinterpret_cast<std::uint32_t*>(pointer(visible)) + 1,
+      thrust::make_transform_iterator(thrust::make_counting_iterator(0u), WordOfBlock()));
+  const auto scan = [&](void* scratch, std::size_t& bytes) {
+    check(cub::DeviceScan::ExclusiveSum(scratch, bytes, counts, first_rows, static_cast<int>(visible.size()),
+                                        stream()),
+          "number the splats");
+  };
+  if (pass.row_scan.blocks != visible.size()) {
+    scan(nullptr, pass.row_scan.bytes);
+    pass.row_scan.blocks = visible.size();
+  }
+  std::size_t bytes = pass.row_scan.bytes;
+  pass.arena.begin(Arena::padded(bytes));
+  scan(pass.arena.take_bytes(bytes), bytes);
+}
 
 void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& precomputed, const View& view,
                           Pass& pass) {
@@ -100,19 +163,35 @@ void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& p
   CudaPass& mine = own(pass);
   begin_view(mine, view);
   const std::size_t count = gaussians.size();
-  pass.projection.splat.resize(*this, count);
-  mine.tile_count.resize(*this, count);
-  mine.depth_key.resize(*this, count);
-  if (count == 0) return;
-  const ProjectOutput out{pointer(pass.projection.splat), pointer(mine.tile_count), pointer(mine.depth_key),
-                          mine.view_status()};
+  Projection& projection = pass.projection;
+  projection.visible.resize(*this, visible_block_count(count));
   const GaussianPointers g = pointers(gaussians, precomputed, view);
-  with_form(g, [&](auto degree, auto is_altered) {
-    project_kernel<degree(), is_altered()><<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
-        g, pinhole(view.camera), render_settings(view.options), tile_columns_of(view.camera),
-        tile_rows_of(view), out);
-  });
-  check(cudaGetLastError(), "launch project");
+  const M::Pinhole camera = pinhole(view.camera);
+  const M::RenderSettings settings = render_settings(view.options);
+  const unsigned blocks = blocks_for(count, kThreads);
+  std::size_t rows = 0;
+  if (count > 0) {
+    with_form(g, [&](auto, auto is_altered) {
+      find_visible_kernel<is_altered()>
+          <<<blocks, kThreads, 0, stream()>>>(g, camera, settings, pointer(projection.visible));
+    });
+    check(cudaGetLastError(), "launch project");
+    scan_rows(mine, projection.visible);
+    rows = rows_for(mine, view, projection.visible, count);
+  }
+  projection.splat.resize(*this, rows);
+  mine.tile_count.resize(*this, rows);
+  mine.depth_key.resize(*this, rows);
+  if (rows > 0) {
+    const ProjectOutput out{pointer(projection.visible), static_cast<unsigned>(rows),
+                            pointer(projection.splat),   pointer(mine.tile_count),
+                            pointer(mine.depth_key),     mine.view_status()};
+    with_form(g, [&](auto degree, auto is_altered) {
+      project_kernel<degree(), is_altered()><<<blocks, kThreads, 0, stream()>>>(
+          g, camera, settings, tile_columns_of(view.camera), tile_rows_of(view), out);
+    });
+    check(cudaGetLastError(), "launch project");
+  }
   mine.events.record(Stage::kProject, stream());
 }
 

@@ -5,6 +5,7 @@
 
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/shared/gaussian_backward.cuh"
+#include "stipple/backend/cuda/shared/visible_row.cuh"
 #include "stipple/backend/render_settings.h"
 
 namespace stipple::cuda {
@@ -69,6 +70,7 @@ __device__ M::Pinhole no_camera() {
 template <int kDegree, bool kAltered>
 __global__ void __launch_bounds__(kThreads)
     project_backward_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings,
+                            const VisibleBlock* visible, const ViewStatus* status,
                             const ProjectedSplat* splats, const Splat* dL_dsplat, const Vec2f* absolute,
                             Vec2f half_size, bool lifts_clamped, GradientPointers out) {
   __shared__ CoefficientRows<kDegree> all_rows[kThreads / kWarp];
@@ -77,7 +79,8 @@ __global__ void __launch_bounds__(kThreads)
   CoefficientGradients<kDegree>& coefficients = all_gradients[threadIdx.x / kWarp];
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   const std::size_t first = i - lane_index();
-  const SeenSplat seen = i < g.count ? load_seen(splats, i) : SeenSplat();
+  const LaneRow from = row_of_lane(visible, i, g.count);
+  const SeenSplat seen = from.is_shown && !status->has_overflowed ? load_seen(splats, from.row) : SeenSplat();
   const bool is_drawn = seen.opacity > 0;
   if (!g.color) rows.load(g.coefficients() + first * rows.kFloats, __ballot_sync(kAllLanes, is_drawn));
   GaussianGradient d;
@@ -85,8 +88,8 @@ __global__ void __launch_bounds__(kThreads)
   M::Pinhole dL_dcamera = no_camera();
   if (is_drawn)
     d = gaussian_backward<kAltered>(g, load_gaussian<kAltered>(g, i, settings.scale_modifier), camera,
-                                    settings, seen, load_splat_gradient(dL_dsplat, i), lifts_clamped, rows,
-                                    basis, out.camera ? &dL_dcamera : nullptr);
+                                    settings, seen, load_splat_gradient(dL_dsplat, from.row), lifts_clamped,
+                                    rows, basis, out.camera ? &dL_dcamera : nullptr);
   coefficients.store(basis, d.sh_sum, is_drawn && !g.color);
   for (int k = 0; k < rows.kFloats; ++k) {
     const int at = k * kWarp + lane_index(), row = at / rows.kFloats;
@@ -100,7 +103,8 @@ __global__ void __launch_bounds__(kThreads)
     if (out.view_statistics) {
       Vec2f sum = out.adds ? out.view_statistics[i] : Vec2f(0, 0);
       if (is_drawn)
-        sum = sum + M::density_statistic(absolute ? absolute[i] : dL_dsplat[i].mean_px, half_size);
+        sum = sum +
+              M::density_statistic(absolute ? absolute[from.row] : dL_dsplat[from.row].mean_px, half_size);
       out.view_statistics[i] = sum;
     }
   }
@@ -145,9 +149,10 @@ void CudaBackend::project_backward(const DeviceGaussians& gaussians, const Preco
   const GaussianPointers g = pointers(gaussians, precomputed, view);
   with_form(g, [&](auto degree, auto is_altered) {
     project_backward_kernel<degree(), is_altered()><<<blocks, kThreads, 0, stream()>>>(
-        g, pinhole(view.camera), render_settings(view.options), pointer(pass.projection.splat),
-        pointer(pass.dL_dsplat.splat), pointer(pass.dL_dsplat.absolute_mean_px), half_size_of(view.camera),
-        wanted.lifts_clamped_colors, out);
+        g, pinhole(view.camera), render_settings(view.options), pointer(pass.projection.visible),
+        mine.view_status(), pointer(pass.projection.splat), pointer(pass.dL_dsplat.splat),
+        pointer(pass.dL_dsplat.absolute_mean_px), half_size_of(view.camera), wanted.lifts_clamped_colors,
+        out);
   });
   if (wanted.camera)
     sum_camera_kernel<<<1, kCameraThreads, 0, stream()>>>(pointer(mine.camera_sums), blocks,

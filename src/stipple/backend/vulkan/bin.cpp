@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bin: lists the splats that each tile must draw, nearest first.
 //
-// The Gaussians that touch a tile are selected and sorted by depth. In that order, one pair is written for
+// The splats that touch a tile are selected and sorted by depth. In that order, one pair is written for
 // every tile that they touch. A stable sort by tile, on just the bits that tile indices have, then leaves
 // each tile's splats nearest first. All steps preserve the storage order of equal depths. Sorting pairs by
 // tile and depth at once would have to move every pair, of which a Gaussian has about five, once for every
@@ -17,13 +17,17 @@ namespace stipple::vulkan {
 
 namespace {
 
-constexpr std::uint32_t kVisible = 0, kTiles = 1, kCounters = 2;  // as in shared/scan_source.glsl
-constexpr std::uint32_t kDigitBits = 8, kDepthBits = 31;          // depths are positive
-constexpr std::size_t kArguments = 2;                             // where a plan's arguments begin
+constexpr std::uint32_t kTouching = 0, kTiles = 1, kCounters = 2, kRows = 3;  // as in shared/scan_source.glsl
+constexpr std::uint32_t kDigitBits = 8, kDepthBits = 31;                      // depths are positive
+constexpr std::size_t kArguments = 3;  // where a plan's arguments begin
 
 std::size_t arguments_at(int which) { return kArguments + 3 * static_cast<std::size_t>(which); }
 
 std::size_t counters_for(std::size_t items) { return 256 * groups_for(items, kSortBlock); }
+
+struct ScanParameters {
+  std::uint32_t row_block_count, sorts_pairs;
+};
 
 }  // namespace
 
@@ -33,9 +37,7 @@ void VulkanBackend::scan(std::uint32_t what, Pass& pass, std::size_t direct_item
                          bool sorts_pairs) {
   VulkanPass& mine = own(pass);
   BinScratch& bin = mine.bin;
-  const struct {
-    std::uint32_t gaussian_count, sorts_pairs;
-  } parameters{static_cast<std::uint32_t>(pass.projection.splat.size()), sorts_pairs};
+  const ScanParameters parameters{0, sorts_pairs};
   const auto kernel = [&](const char* name) {
     KernelRun k = run(with_subgroups(name));
     k.constants({what}).bind(mine.plan).bind(mine.tile_count).bind(order).bind(counters).bind(bin.block_sums);
@@ -51,6 +53,26 @@ void VulkanBackend::scan(std::uint32_t what, Pass& pass, std::size_t direct_item
   kernel("scan_spine").run(parameters, 1);
   start(std::move(
       kernel("scan_apply").bind(mine.depth_key).bind(bin.gaussians.key[0]).bind(bin.gaussians.value[0])));
+}
+
+// VisibleBlock::first_row of every block.
+void VulkanBackend::scan_rows(VulkanPass& pass, DeviceArray<VisibleBlock>& visible) {
+  const std::size_t groups = groups_for(visible.size(), kScanBlock);
+  pass.row_sums.resize(*this, groups);
+  const ScanParameters parameters{static_cast<std::uint32_t>(visible.size()), false};
+  const auto kernel = [&](const char* name) {
+    KernelRun k = run(with_subgroups(name));
+    const Binding none{};
+    k.constants({kRows}).bind(none).bind(none).bind(none).bind(visible).bind(pass.row_sums);
+    return k;
+  };
+  kernel("scan_reduce").run(parameters, std::min(groups, Commands::kMostGroups));
+  kernel("scan_spine").run(parameters, 1);
+  kernel("scan_apply")
+      .bind(Binding{})
+      .bind(Binding{})
+      .bind(Binding{})
+      .run(parameters, std::min(groups, Commands::kMostGroups));
 }
 
 // Sorts on `bits` bits from `shift` on, from one pair of arrays to the other; the values go to
@@ -84,7 +106,7 @@ void VulkanBackend::select_by_depth(const BinRoom& room, Pass& pass) {
     arrays.key[i].resize(*this, room.gaussians);
     arrays.value[i].resize(*this, room.gaussians);
   }
-  scan(kVisible, pass, pass.projection.splat.size(), 0, nullptr, nullptr, false);
+  scan(kTouching, pass, pass.projection.splat.size(), 0, nullptr, nullptr, false);
   int from = 0;
   for (std::uint32_t shift = 0; shift < kDepthBits; shift += kDigitBits, from = 1 - from)
     sort_pass(arrays, from, arrays.value[1 - from], shift, std::min(kDigitBits, kDepthBits - shift), false,
@@ -105,17 +127,18 @@ void VulkanBackend::bin_into(const View& view, const BinRoom& room, Pass& pass) 
   const std::size_t tile_count =
       static_cast<std::size_t>(out.column_count) * static_cast<std::size_t>(out.row_count);
   out.slot_begin_from_tile.resize_zero(*this, tile_count + 1);  // the lists are empty unless slots fills them
-  out.gaussian_from_slot.resize(*this, room.pairs);
+  out.splat_from_slot.resize(*this, room.pairs);
   mine.slot_from_pair.resize(*this, deterministic_ ? room.pairs : 0);
-  if (deterministic_) mine.pairs_from_gaussian.resize_zero(*this, count);  // others touch no tile
+  if (deterministic_) mine.pairs_from_splat.resize_zero(*this, count);  // others touch no tile
   if (room.pairs == 0 || count == 0) return;
 
   mine.plan.resize(*this, kPlanWords);
   bin.counters.resize(*this, std::max(counters_for(room.gaussians), counters_for(room.pairs)));
   bin.block_sums.resize(*this, groups_for(std::max({count, bin.counters.size()}), kScanBlock));
   const struct {
-    std::uint32_t gaussians, pairs;
-  } capacity{static_cast<std::uint32_t>(room.gaussians), static_cast<std::uint32_t>(room.pairs)};
+    std::uint32_t splats, gaussians, pairs;
+  } capacity{static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(room.gaussians),
+             static_cast<std::uint32_t>(room.pairs)};
   run("bin_plan").bind(status_of(mine)).bind(mine.plan).run(capacity, 1);
   select_by_depth(room, pass);
   const DeviceArray<std::uint32_t>& order = bin.gaussians.value[0];
@@ -126,7 +149,7 @@ void VulkanBackend::bin_into(const View& view, const BinRoom& room, Pass& pass) 
     bin.pairs.key[i].resize(*this, room.pairs);
     bin.pairs.value[i].resize(*this, room.pairs);
   }
-  bin.gaussian_from_pair.resize(*this, deterministic_ ? room.pairs : 0);
+  bin.splat_from_pair.resize(*this, deterministic_ ? room.pairs : 0);
   bin.pair_from_slot.resize(*this, deterministic_ ? room.pairs : 0);
   const struct { std::int32_t columns, row_begin, row_end; } tiles{out.column_count, band.begin, band.end};
   run(with_subgroups("emit"))
@@ -135,10 +158,10 @@ void VulkanBackend::bin_into(const View& view, const BinRoom& room, Pass& pass) 
       .bind(mine.tile_count)
       .bind(order)
       .bind(bin.first_from_rank)
-      .bind(mine.pairs_from_gaussian)
+      .bind(mine.pairs_from_splat)
       .split(pass.projection.splat)
       .split(bin.pairs.key[0])
-      .split(deterministic_ ? bin.gaussian_from_pair : bin.pairs.value[0])
+      .split(deterministic_ ? bin.splat_from_pair : bin.pairs.value[0])
       .run_indirect(tiles, mine.plan, arguments_at(kGaussians));
   const struct { std::uint32_t unused = 0; } nothing;
   if (deterministic_)
@@ -147,7 +170,7 @@ void VulkanBackend::bin_into(const View& view, const BinRoom& room, Pass& pass) 
         .split(bin.pairs.value[0])
         .run_indirect(nothing, mine.plan, arguments_at(kPairs));
 
-  DeviceArray<std::uint32_t>& sorted = deterministic_ ? bin.pair_from_slot : out.gaussian_from_slot;
+  DeviceArray<std::uint32_t>& sorted = deterministic_ ? bin.pair_from_slot : out.splat_from_slot;
   const auto tile_bits =
       static_cast<std::uint32_t>(std::max(1, static_cast<int>(std::bit_width(tile_count - 1))));
   int from = 0;
@@ -163,8 +186,8 @@ void VulkanBackend::bin_into(const View& view, const BinRoom& room, Pass& pass) 
       .bind(out.slot_begin_from_tile)
       .split(bin.pairs.key[from])
       .split(bin.pair_from_slot)
-      .split(bin.gaussian_from_pair)
-      .split(out.gaussian_from_slot)
+      .split(bin.splat_from_pair)
+      .split(out.splat_from_slot)
       .split(mine.slot_from_pair)
       .run_indirect(parameters, mine.plan, arguments_at(kPairs));
 }

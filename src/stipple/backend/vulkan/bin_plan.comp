@@ -8,6 +8,7 @@
 
 layout(local_size_x = 1) in;
 layout(std430, binding = 0) readonly buffer Parameters {
+  uint splat_capacity;
   uint gaussian_capacity;
   uint pair_capacity;
 };
@@ -24,12 +25,14 @@ void write_arguments(uint which, uint items, uint items_per_group) {
 uint sort_counters(uint items) { return 256u * ((items + kSortBlock - 1u) / kSortBlock); }
 
 void main() {
-  bool too_many = status[kPairsHigh] > 0u || status[kPairsLow] > pair_capacity || status[kGaussians] > gaussian_capacity;
+  bool too_many = status[kPairsHigh] > 0u || status[kPairsLow] > pair_capacity ||
+                  status[kGaussians] > gaussian_capacity || status[kSplats] > splat_capacity;
   status[kHasOverflowed] = too_many ? 1u : 0u;
   uint gaussians = too_many ? 0u : status[kGaussians];
   uint pairs = too_many ? 0u : status[kPairsLow];
   plan[kPlanGaussians] = gaussians;
   plan[kPlanPairs] = pairs;
+  plan[kPlanSplats] = too_many ? 0u : status[kSplats];
   // In the order of PlanArguments in vulkan_pass.h.
   write_arguments(0u, gaussians, kGroupItems);
   write_arguments(1u, gaussians, kScanBlock);

@@ -58,7 +58,7 @@ void store_pixel(uint at, PixelState p) {
 }
 
 void stage_slot(uint slot, uint thread, uint live, vec2 tile_px) {
-  StagedSplat s = stage_splat(load_gaussian_from_slot(slot), is_given, log2_alpha_max, tile_px);
+  StagedSplat s = stage_splat(load_splat_from_slot(slot), is_given, log2_alpha_max, tile_px);
   s.quadrants &= live;
   store_staged(thread, s);
 }

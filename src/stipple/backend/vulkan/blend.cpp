@@ -12,7 +12,7 @@ void VulkanBackend::blend_into(const View& view, const BlendTarget& target, Chun
   const std::size_t tile_count = bins.slot_begin_from_tile.size() - 1;
   const bool has_fourth = target.channels || target.depth;
   if (chunks) {
-    const std::size_t most = bins.gaussian_from_slot.size() / kChunk;  // besides each tile's first
+    const std::size_t most = bins.splat_from_slot.size() / kChunk;  // besides each tile's first
     chunks->count.resize_zero(*this, 1);
     chunks->slot_end_from_tile.resize(*this, tile_count);
     chunks->chunks.resize(*this, most);
@@ -37,7 +37,7 @@ void VulkanBackend::blend_into(const View& view, const BlendTarget& target, Chun
   run("blend")
       .constants({has_fourth, target.channels != nullptr, chunks != nullptr})
       .split(pass.projection.splat)
-      .split(bins.gaussian_from_slot)
+      .split(bins.splat_from_slot)
       .bind(bins.slot_begin_from_tile)
       .bind(target.channels)
       .bind(target.planes)
@@ -68,14 +68,21 @@ void VulkanBackend::blend(const View& view, Pass& pass) {
   mine.queries.record(Stage::kBlend);
 }
 
-void VulkanBackend::load_channel_group(const Channels& channels, int first, DeviceArray<Vec4f>& group) {
+void VulkanBackend::load_channel_group(const Channels& channels, int first, const Projection& projection,
+                                       DeviceArray<Vec4f>& group) {
   const std::size_t count = channels.value.size() / static_cast<std::size_t>(channels.count);
-  group.resize(*this, count);
+  group.resize(*this, projection.splat.size());
+  if (group.empty()) return;
   const struct {
-    std::uint32_t count, stride, first;
+    std::uint32_t count, stride, first, block_count, row_capacity;
   } parameters{static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(channels.count),
-               static_cast<std::uint32_t>(first)};
-  run("channel_group").split(channels.value).bind(group).run(parameters, groups_for(count, 256));
+               static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(projection.visible.size()),
+               static_cast<std::uint32_t>(group.size())};
+  run("channel_group")
+      .split(channels.value)
+      .bind(group)
+      .bind(projection.visible)
+      .run(parameters, groups_for(count, 256));
 }
 
 void VulkanBackend::blend_channels(const View& view, const Channels& channels, Pass& pass,
@@ -84,7 +91,7 @@ void VulkanBackend::blend_channels(const View& view, const Channels& channels, P
   planes.resize(*this, plane * static_cast<std::size_t>(channels.count));
   DeviceArray<Vec4f> group;
   for (int first = 0; first < channels.count; first += kChannelGroup) {
-    load_channel_group(channels, first, group);
+    load_channel_group(channels, first, pass.projection, group);
     if (group.empty()) return fill_zero(*planes.memory(), planes.size() * sizeof(float));
     BlendTarget target;
     target.channels = &group;

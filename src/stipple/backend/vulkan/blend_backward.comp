@@ -248,7 +248,7 @@ void main() {
     if (live == 0u) break;
     uint count = min(end - batch, kTileThreads);
     if (thread < count) {
-      uint gaussian = load_gaussian_from_slot(batch + thread);
+      uint gaussian = load_splat_from_slot(batch + thread);
       StagedSplat s = stage_splat(gaussian, is_given, log2_alpha_max, place.tile_px);
       s.quadrants &= live;
       store_staged(thread, s);

@@ -17,7 +17,7 @@ void VulkanBackend::sum_gradients(const View& view, const BackwardSource& source
   VulkanPass& mine = own(pass);
   const TileBins& bins = pass.bins;
   const std::size_t tile_count = bins.slot_begin_from_tile.size() - 1;
-  const std::size_t rows = deterministic_ ? bins.gaussian_from_slot.size() : pass.projection.splat.size();
+  const std::size_t rows = deterministic_ ? bins.splat_from_slot.size() : pass.projection.splat.size();
   if (deterministic_ || mine.sums_are_pending || mine.sums.size() < rows * kSumFields)
     mine.sums.resize_zero(*this, rows * kSumFields);
 
@@ -47,7 +47,7 @@ void VulkanBackend::sum_gradients(const View& view, const BackwardSource& source
       .constants({source.channels || source.dL_ddepth, source.channels != nullptr, wants_absolute,
                   source.dL_dalpha != nullptr, chunks.has_fourth})
       .split(pass.projection.splat)
-      .split(bins.gaussian_from_slot)
+      .split(bins.splat_from_slot)
       .bind(bins.slot_begin_from_tile)
       .bind(source.channels)
       .bind(chunks.slot_end_from_tile)
@@ -74,13 +74,14 @@ void VulkanBackend::write_gradients(Pass& pass, bool has_absolute, SplatGradient
   out.absolute_mean_px.resize(*this, has_absolute ? count : 0);
   for_each_window(count, sizeof(Splat), [&](std::size_t first, std::size_t n) {
     const struct {
-      std::uint32_t first, count;
-    } parameters{static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(n)};
+      std::uint32_t first, count, capacity;
+    } parameters{static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(n),
+                 static_cast<std::uint32_t>(count)};
     run("splat_gradient")
         .constants({deterministic_, has_absolute})
         .split(pass.projection.splat)
         .split(mine.sums)
-        .window(mine.pairs_from_gaussian, first, n)
+        .window(mine.pairs_from_splat, first, n)
         .split(mine.slot_from_pair)
         .window(out.splat, first, n)
         .window(out.absolute_mean_px, first, n)
@@ -136,14 +137,15 @@ void VulkanBackend::blend_channels_backward(const View& view, const Channels& ch
                                             const DeviceArray<float>& dL_dplanes, Pass& pass,
                                             DeviceArray<float>& dL_dchannels) {
   write_pending_gradients(pass);
-  dL_dchannels.resize(*this, channels.value.size());
-  const std::size_t count = pass.projection.splat.size();
-  if (count == 0) return;
+  dL_dchannels.resize_zero(*this, channels.value.size());
+  const std::size_t rows = pass.projection.splat.size();
+  if (rows == 0) return;
+  const std::size_t count = channels.value.size() / static_cast<std::size_t>(channels.count);
   DeviceArray<Vec4f> group;
   ChunkList chunks;
   SplatGradient gradient;
   for (int first = 0; first < channels.count; first += kChannelGroup) {
-    load_channel_group(channels, first, group);
+    load_channel_group(channels, first, pass.projection, group);
     BlendTarget target;
     target.channels = &group;
     blend_into(view, target, &chunks, pass);  // for the checkpoints
@@ -156,13 +158,16 @@ void VulkanBackend::blend_channels_backward(const View& view, const Channels& ch
     sum_gradients(view, source, chunks, false, pass);
     write_gradients(pass, false, gradient);
     const struct {
-      std::uint32_t count, stride, first;
+      std::uint32_t count, stride, first, block_count, row_capacity;
     } parameters{static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(channels.count),
-                 static_cast<std::uint32_t>(first)};
+                 static_cast<std::uint32_t>(first),
+                 static_cast<std::uint32_t>(pass.projection.visible.size()),
+                 static_cast<std::uint32_t>(rows)};
     run("add_channel_group")
         .split(gradient.splat)
         .split(pass.dL_dsplat.splat)
         .split(dL_dchannels)
+        .bind(pass.projection.visible)
         .run(parameters, groups_for(count, 256));
   }
   own(pass).queries.record(Stage::kBlendBackward);

@@ -17,9 +17,9 @@ layout(std430, binding = 0) readonly buffer Parameters {
 };
 layout(std430, binding = 1) readonly buffer Plan { uint plan[]; };
 layout(std430, binding = 2) readonly buffer TileCounts { uint tile_count[]; };
-layout(std430, binding = 3) readonly buffer Order { uint gaussian_from_rank[]; };
+layout(std430, binding = 3) readonly buffer Order { uint splat_from_rank[]; };
 layout(std430, binding = 4) readonly buffer Firsts { uint first_from_rank[]; };
-layout(std430, binding = 5) writeonly buffer PairRanges { uvec2 pairs_from_gaussian[]; };
+layout(std430, binding = 5) writeonly buffer PairRanges { uvec2 pairs_from_splat[]; };
 READ_SPLIT(vec4, splat, 6, VECTOR_SHIFT)
 WRITE_SPLIT(uint, tile, 10, WORD_SHIFT)
 WRITE_SPLIT(uint, gaussian, 14, WORD_SHIFT)
@@ -77,10 +77,10 @@ void main() {
     barrier();
     uint rank = group * 256u + gl_LocalInvocationIndex;
     if (rank < splats) {
-      uint i = gaussian_from_rank[rank];
+      uint i = splat_from_rank[rank];
       uint first = first_from_rank[rank];
       uint end = first + tile_count[i];
-      if (in_fixed_order) pairs_from_gaussian[i] = uvec2(first, end);
+      if (in_fixed_order) pairs_from_splat[i] = uvec2(first, end);
       Footprint f = footprint_from(i);
       TileRange rows = rows_of_tiles(f, row_begin, row_end);
       if (rows.end - rows.begin > kRowsAlone)
@@ -90,7 +90,7 @@ void main() {
     }
     barrier();
     for (uint k = 0u; k < tall_count; ++k) {
-      uint i = gaussian_from_rank[tall_rank[k]];
+      uint i = splat_from_rank[tall_rank[k]];
       uint first = first_from_rank[tall_rank[k]];
       Footprint f = footprint_from(i);
       emit_together(i, f, splat_tau(load_splat(4u * i + 3u).y), rows_of_tiles(f, row_begin, row_end), first,

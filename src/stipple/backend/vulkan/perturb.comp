@@ -8,7 +8,7 @@
 
 layout(local_size_x = 256) in;
 layout(std430, binding = 0) readonly buffer Parameters {
-  uint first_gaussian;  // of the window
+  uint first_gaussian;  // of the window, in the whole model
   uint count;
   float amount;
   uint seed_low;

@@ -3,7 +3,8 @@
 
 namespace stipple::vulkan {
 
-void VulkanBackend::perturb(DeviceGaussians& g, float amount, std::uint64_t seed, Pass& pass) {
+void VulkanBackend::perturb(TrainState& state, float amount, std::uint64_t seed, Pass& pass) {
+  DeviceGaussians& g = state.gaussians;
   VulkanPass& mine = own(pass);
   struct {
     std::uint32_t first, count;
@@ -16,7 +17,7 @@ void VulkanBackend::perturb(DeviceGaussians& g, float amount, std::uint64_t seed
                static_cast<std::uint32_t>(seed >> 32),
                static_cast<std::uint32_t>(mine.view_ids.size())};
   for_each_window(g.size(), sizeof(Vec4f), [&](std::size_t first, std::size_t n) {
-    parameters.first = static_cast<std::uint32_t>(first);
+    parameters.first = static_cast<std::uint32_t>(state.part.first + first);
     parameters.count = static_cast<std::uint32_t>(n);
     run("perturb")
         .window(g.mean, first, n)

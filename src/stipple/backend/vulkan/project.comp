@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// project: from every Gaussian to its splat on the screen, or to opacity 0; one thread per Gaussian. The coefficients
-// of Gaussians that are culled early are not read.
+// project, last step: the splats of the Gaussians that are shown, in their rows; one thread per Gaussian. The
+// coefficients of the others are not read.
 #version 460
 #define PARAMETER_ACCESS readonly
 #include "stipple/backend/vulkan/shared/kernel.glsl"
 #include "stipple/backend/vulkan/shared/view.glsl"
 #include "stipple/backend/vulkan/shared/gaussian.glsl"
+#include "stipple/backend/vulkan/shared/footprint.glsl"
+#include "stipple/backend/vulkan/shared/split_array.glsl"
 #include "stipple/backend/vulkan/shared/status.glsl"
 #include "stipple/backend/vulkan/shared/tile_search.glsl"
 
 layout(local_size_x = 64) in;
-layout(std430, binding = 0) readonly buffer Parameters { VIEW_PARAMETERS };
-layout(std430, binding = 9) buffer Splats { vec4 splat[]; };
+layout(std430, binding = 0) readonly buffer Parameters {
+  VIEW_PARAMETERS
+  uint block_count;  // of all Gaussians
+  uint row_capacity;
+};
+layout(std430, binding = 9) readonly buffer Visible { uvec2 visible[]; };
 layout(std430, binding = 10) writeonly buffer TileCounts { uint tile_count[]; };
 layout(std430, binding = 11) writeonly buffer DepthKeys { uint depth_key[]; };
 layout(std430, binding = 12) buffer Status { uint status[]; };
+WRITE_SPLIT(vec4, splat, 13, VECTOR_SHIFT)
 DEFINE_VIEW_FUNCTIONS
-
-shared uint group_pairs;
-shared uint group_gaussians;
+DEFINE_FOOTPRINT
+#include "stipple/backend/vulkan/shared/visible_row.glsl"
+#include "stipple/backend/vulkan/shared/tile_totals.glsl"
 
 // The colour before it is clamped.
 vec3 shade(uint thread, uint i, vec3 from_mean) {
@@ -29,28 +36,21 @@ vec3 shade(uint thread, uint i, vec3 from_mean) {
   return sum;
 }
 
-uint count_tiles(Footprint f, float log2_opacity) {
-  float tau = splat_tau(log2_opacity);
-  TileRange rows = rows_of_tiles(f, row_begin, row_end);
-  uint tiles = 0u;
-  for (int row = rows.begin; row < rows.end; ++row) tiles += length_of(tile_columns(f, tau, row, column_count));
-  return tiles;
-}
-
 void main() {
   uint thread = gl_LocalInvocationIndex;
   uint first = group_index() * 64u;
   uint i = first + thread;
-  if (thread == 0) group_pairs = group_gaussians = 0u;
+  begin_totals(thread);
+  uint gaussian = first_gaussian + i;
+  if (gaussian == 0u) {
+    uint shown = shown_count(block_count);
+    status[kSplats] = shown;
+    status[kHasOverflowed] = shown > row_capacity ? 1u : 0u;
+  }
   Footprint f;
   f.opacity = 0.0;
   vec3 from_mean = vec3(0.0);
-  if (i < count) {
-    ActiveGaussian g = load_gaussian(i, scale_modifier, first_gaussian + i, view_dropout());
-    from_mean = g.placed.mean;
-    f = footprint(g.placed, g.opacity, view_camera(), view_settings());
-    if (has_nan(load_stored(i))) f.opacity = 0.0;
-  }
+  if (i < count && is_shown(gaussian)) f = footprint_of_gaussian(i, from_mean);
   bool is_drawn = f.opacity > 0.0;
   if (!has_color) load_sh_rows(thread, first, is_drawn);
   barrier();
@@ -67,27 +67,21 @@ void main() {
     log2_opacity = log2_of(f.opacity);
     tiles = count_tiles(f, log2_opacity);
   }
-  if (tiles > 0u) {
-    atomicAdd(group_pairs, tiles);
-    atomicAdd(group_gaussians, 1u);
-  }
-  if (i < count) {
-    tile_count[i] = tiles;
-    depth_key[i] = tiles > 0u ? floatBitsToUint(f.depth) : 0xffffffffu;
+  add_to_totals(tiles);  // also without room, since the next attempt needs to know them
+  if (i < count && has_row(gaussian, block_count, row_capacity)) {
+    uint row = row_of(gaussian);
+    tile_count[row] = tiles;
+    depth_key[row] = depth_key_of(tiles, f.depth);
     if (is_drawn) {
       Splat s = splat_of(f, rgb, view_settings());
-      splat[4 * i] = vec4(s.mean_px, s.conic.xy);
-      splat[4 * i + 1] = vec4(s.conic.z, s.opacity, s.channels.xy);
-      splat[4 * i + 2] = vec4(s.channels.zw, f.depth, f.half_extent_px.x);
-      splat[4 * i + 3] = vec4(f.half_extent_px.y, log2_opacity, 0.0, 0.0);
+      store_splat(4u * row, vec4(s.mean_px, s.conic.xy));
+      store_splat(4u * row + 1u, vec4(s.conic.z, s.opacity, s.channels.xy));
+      store_splat(4u * row + 2u, vec4(s.channels.zw, f.depth, f.half_extent_px.x));
+      store_splat(4u * row + 3u, vec4(f.half_extent_px.y, log2_opacity, 0.0, 0.0));
     } else {
-      splat[4 * i + 1] = vec4(0.0);
+      store_splat(4u * row + 1u, vec4(0.0));
     }
   }
   barrier();
-  if (thread == 0 && group_pairs > 0u) {
-    uint before = atomicAdd(status[kPairsLow], group_pairs);
-    if (before + group_pairs < before) atomicAdd(status[kPairsHigh], 1u);
-    atomicAdd(status[kGaussians], group_gaussians);
-  }
+  finish_totals(thread);
 }

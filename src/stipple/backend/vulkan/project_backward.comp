@@ -9,6 +9,7 @@
 #include "stipple/backend/vulkan/shared/gaussian.glsl"
 #include "stipple/backend/vulkan/shared/gaussian_backward.glsl"
 #include "stipple/backend/vulkan/shared/group_sum.glsl"
+#include "stipple/backend/vulkan/shared/split_array.glsl"
 
 layout(local_size_x = 64) in;
 layout(constant_id = 8) const bool wants_camera = false;
@@ -21,28 +22,33 @@ layout(std430, binding = 0) readonly buffer Parameters {
   uint has_statistics;
   uint has_absolute;
   uint first_camera_sum;  // of the window
+  uint block_count;       // of all Gaussians
+  uint row_capacity;
 };
-layout(std430, binding = 9) readonly buffer Splats { vec4 splat[]; };
-layout(std430, binding = 10) readonly buffer SplatGradients { float dL_dsplat[]; };
-layout(std430, binding = 11) readonly buffer Absolute { vec2 absolute[]; };
-layout(std430, binding = 12) buffer MeanGradients { float dL_dmean[]; };
-layout(std430, binding = 13) buffer ScaleGradients { float dL_dlog_scale[]; };
-layout(std430, binding = 14) buffer RotationGradients { vec4 dL_drotation[]; };
-layout(std430, binding = 15) buffer OpacityGradients { float dL_dlogit_opacity[]; };
-layout(std430, binding = 16) buffer CoefficientGradients { float dL_dsh[]; };
-layout(std430, binding = 17) buffer ColorGradients { float dL_dcolor[]; };
-layout(std430, binding = 18) buffer CovarianceGradients { float dL_dcovariance[]; };
-layout(std430, binding = 19) buffer Statistics { vec2 view_statistics[]; };
-layout(std430, binding = 20) writeonly buffer CameraSums { vec4 camera_sum[]; };
+layout(std430, binding = 9) readonly buffer Visible { uvec2 visible[]; };
+READ_SPLIT(vec4, splat, 10, VECTOR_SHIFT)
+READ_SPLIT(float, dL_dsplat, 14, WORD_SHIFT)
+layout(std430, binding = 18) readonly buffer Absolute { vec2 absolute[]; };
+layout(std430, binding = 19) buffer MeanGradients { float dL_dmean[]; };
+layout(std430, binding = 20) buffer ScaleGradients { float dL_dlog_scale[]; };
+layout(std430, binding = 21) buffer RotationGradients { vec4 dL_drotation[]; };
+layout(std430, binding = 22) buffer OpacityGradients { float dL_dlogit_opacity[]; };
+layout(std430, binding = 23) buffer CoefficientGradients { float dL_dsh[]; };
+layout(std430, binding = 24) buffer ColorGradients { float dL_dcolor[]; };
+layout(std430, binding = 25) buffer CovarianceGradients { float dL_dcovariance[]; };
+layout(std430, binding = 26) buffer Statistics { vec2 view_statistics[]; };
+layout(std430, binding = 27) writeonly buffer CameraSums { vec4 camera_sum[]; };
 DEFINE_VIEW_FUNCTIONS
+#include "stipple/backend/vulkan/shared/visible_row.glsl"
 
-Splat load_splat_gradient(uint i) {
+Splat load_splat_gradient(uint row) {
+  float g[10];
+  [[unroll]] for (uint f = 0u; f < 10u; ++f) g[f] = load_dL_dsplat(10u * row + f);
   Splat s;
-  uint at = 10u * i;
-  s.mean_px = vec2(dL_dsplat[at], dL_dsplat[at + 1u]);
-  s.conic = vec3(dL_dsplat[at + 2u], dL_dsplat[at + 3u], dL_dsplat[at + 4u]);
-  s.opacity = dL_dsplat[at + 5u];
-  s.channels = vec4(dL_dsplat[at + 6u], dL_dsplat[at + 7u], dL_dsplat[at + 8u], dL_dsplat[at + 9u]);
+  s.mean_px = vec2(g[0], g[1]);
+  s.conic = vec3(g[2], g[3], g[4]);
+  s.opacity = g[5];
+  s.channels = vec4(g[6], g[7], g[8], g[9]);
   return s;
 }
 
@@ -79,7 +85,14 @@ void main() {
   uint thread = gl_LocalInvocationIndex;
   uint first = group_index() * 64u;
   uint i = first + thread;
-  bool is_drawn = i < count && splat[4u * i + 1u].y > 0.0;
+  uint gaussian = first_gaussian + i;
+  uint row = 0u;
+  vec4 b = vec4(0.0);
+  if (i < count && has_row(gaussian, block_count, row_capacity)) {
+    row = row_of(gaussian);
+    b = load_splat(4u * row + 1u);
+  }
+  bool is_drawn = b.y > 0.0;
   if (!has_color) load_sh_rows(thread, first, is_drawn);
   GaussianGradient gradient = no_gradient();
   HarmonicBasis basis;
@@ -88,12 +101,11 @@ void main() {
   dL_dcamera.translation = vec3(0.0);
   dL_dcamera.focal_px = dL_dcamera.center_px = vec2(0.0);
   if (is_drawn) {
-    vec4 b = splat[4u * i + 1u];
-    vec4 c = splat[4u * i + 2u];
+    vec4 c = load_splat(4u * row + 2u);
     GaussianVjp vjp;
     vec3 dL_doffset;
-    ActiveGaussian g = load_gaussian(i, scale_modifier, first_gaussian + i, view_dropout());
-    gradient = gaussian_backward(thread, g, view_camera(), view_settings(), c.z, vec3(b.zw, c.x), load_splat_gradient(i),
+    ActiveGaussian g = load_gaussian(i, scale_modifier, gaussian, view_dropout());
+    gradient = gaussian_backward(thread, g, view_camera(), view_settings(), c.z, vec3(b.zw, c.x), load_splat_gradient(row),
                                  lifts_clamped != 0u, basis, vjp, dL_doffset);
     if (wants_camera) dL_dcamera = gaussian_camera_vjp(g.placed, view_camera(), vjp.dL_dprojected, dL_doffset);
   }
@@ -107,7 +119,7 @@ void main() {
     if (has_statistics != 0u) {
       vec2 statistic = vec2(0.0);
       if (is_drawn)
-        statistic = density_statistic(has_absolute != 0u ? absolute[i] : load_splat_gradient(i).mean_px,
+        statistic = density_statistic(has_absolute != 0u ? absolute[row] : load_splat_gradient(row).mean_px,
                                       vec2(half_width, half_height));
       ADD(view_statistics[i], statistic);
     }

@@ -12,7 +12,8 @@ namespace {
 struct BackwardParameters {
   ViewParameters view;
   Vec2f half_size;
-  std::uint32_t lifts_clamped, adds, has_statistics, has_absolute, first_camera_sum;
+  std::uint32_t lifts_clamped, adds, has_statistics, has_absolute, first_camera_sum, block_count,
+      row_capacity;
 };
 
 }  // namespace
@@ -34,7 +35,9 @@ void VulkanBackend::project_backward(const DeviceGaussians& gaussians, const Pre
                                 adds,
                                 !sum.view_statistics.empty(),
                                 !pass.dL_dsplat.absolute_mean_px.empty(),
-                                0};
+                                0,
+                                static_cast<std::uint32_t>(pass.projection.visible.size()),
+                                static_cast<std::uint32_t>(pass.projection.splat.size())};
   for_each_window(count, window_bytes(gaussians), [&](std::size_t first, std::size_t n) {
     parameters.view.first_gaussian = static_cast<std::uint32_t>(first);
     parameters.view.count = static_cast<std::uint32_t>(n);
@@ -42,9 +45,10 @@ void VulkanBackend::project_backward(const DeviceGaussians& gaussians, const Pre
     KernelRun kernel = run("project_backward");
     kernel.constants(form_constants(gaussians, precomputed, view)).constants({wanted.camera});
     bind_gaussians(gaussians, precomputed, first, n, kernel);
-    kernel.window(pass.projection.splat, first, n)
-        .window(pass.dL_dsplat.splat, first, n)
-        .window(pass.dL_dsplat.absolute_mean_px, first, n);
+    kernel.bind(pass.projection.visible)
+        .split(pass.projection.splat)
+        .split(pass.dL_dsplat.splat)
+        .bind(pass.dL_dsplat.absolute_mean_px);
     bind_parameters(sum.gaussians, first, n, kernel);
     kernel.window(sum.precomputed.color, first, n)
         .window(sum.precomputed.covariance, first, n)

@@ -22,6 +22,9 @@ layout(std430, binding = 0) readonly buffer Parameters {
   uint has_statistics;
   uint has_absolute;
   uint visible_only;
+  uint harmonics_of_visible_only;
+  uint block_count;  // of all Gaussians
+  uint row_capacity;
   float mean_rate;
   float scale_rate;
   float rotation_rate;
@@ -30,24 +33,28 @@ layout(std430, binding = 0) readonly buffer Parameters {
   float sh_rest_rate;
   float scale_penalty;
   float opacity_penalty;
+  uint mean_key;
+  uint scale_key;
+  uint rotation_key;
+  uint opacity_key;
+  uint base_key;
+  uint rest_key;
   ADAM_PARAMETERS
 };
-layout(std430, binding = 9) buffer Means1 { float mean1[]; };
-layout(std430, binding = 10) buffer LogScales1 { float log_scale1[]; };
-layout(std430, binding = 11) buffer Rotations1 { float rotation1[]; };
-layout(std430, binding = 12) buffer Opacities1 { float logit_opacity1[]; };
-layout(std430, binding = 13) buffer Coefficients1 { float sh1[]; };
-layout(std430, binding = 14) buffer Means2 { float mean2[]; };
-layout(std430, binding = 15) buffer LogScales2 { float log_scale2[]; };
-layout(std430, binding = 16) buffer Rotations2 { float rotation2[]; };
-layout(std430, binding = 17) buffer Opacities2 { float logit_opacity2[]; };
-layout(std430, binding = 18) buffer Coefficients2 { float sh2[]; };
-layout(std430, binding = 19) readonly buffer Splats { vec4 splat[]; };
-layout(std430, binding = 20) buffer Sums { float sum[]; };
-layout(std430, binding = 21) readonly buffer SplatGradients { float dL_dsplat[]; };
-layout(std430, binding = 22) readonly buffer Absolute { vec2 absolute[]; };
-layout(std430, binding = 23) buffer Statistics { vec2 statistics[]; };
-layout(std430, binding = 24) readonly buffer Status { uint status[]; };
+layout(std430, binding = 9) buffer MeanMoments { uint mean_moments[]; };
+layout(std430, binding = 10) buffer ScaleMoments { uint scale_moments[]; };
+layout(std430, binding = 11) buffer RotationMoments { uint rotation_moments[]; };
+layout(std430, binding = 12) buffer OpacityMoments { uint opacity_moments[]; };
+layout(std430, binding = 13) buffer BaseMoments { uint base_moments[]; };
+layout(std430, binding = 14) buffer RestMoments { uint rest_moments[]; };  // two of 16 bits in each
+layout(std430, binding = 15) readonly buffer Splats { vec4 splat[]; };
+layout(std430, binding = 16) buffer Sums { float sum[]; };
+layout(std430, binding = 17) readonly buffer SplatGradients { float dL_dsplat[]; };
+layout(std430, binding = 18) readonly buffer Absolute { vec2 absolute[]; };
+layout(std430, binding = 19) buffer Statistics { vec2 statistics[]; };
+layout(std430, binding = 20) readonly buffer Status { uint status[]; };
+layout(std430, binding = 21) readonly buffer Visible { uvec2 visible[]; };
+#include "stipple/backend/vulkan/shared/visible_row.glsl"
 DEFINE_VIEW_FUNCTIONS
 DEFINE_ADAM_RULE
 DEFINE_MAY_UPDATE(status)
@@ -56,27 +63,28 @@ shared float mean_gradient[64 * 3];
 shared float scale_gradient[64 * 3];
 shared float rotation_gradient[64 * 4];
 shared float opacity_gradient[64];
-shared uint is_active[64];
+shared uint is_active[64];       // is updated at all
+shared uint are_harmonics_active[64];  // its harmonics are
 
 // The splat's gradient, and the gradient of its mean that the density statistics use.
-Splat take_gradient(uint i, vec3 conic, float opacity, out vec2 for_statistics) {
+Splat take_gradient(uint row, vec3 conic, float opacity, out vec2 for_statistics) {
   Splat s;
   if (from_sums) {
     float sums[kSumFields];
     [[unroll]] for (uint f = 0u; f < kSumFields; ++f) {
-      sums[f] = sum[kSumFields * i + f];
-      sum[kSumFields * i + f] = 0.0;  // the next pass expects zeros
+      sums[f] = sum[kSumFields * row + f];
+      sum[kSumFields * row + f] = 0.0;  // the next pass expects zeros
     }
     s = splat_gradient(conic, opacity, moments_of(sums));
     for_statistics = has_absolute != 0u ? vec2(sums[kSumAbsolute], sums[kSumAbsolute + 1u]) : s.mean_px;
     return s;
   }
-  uint at = 10u * i;
+  uint at = 10u * row;
   s.mean_px = vec2(dL_dsplat[at], dL_dsplat[at + 1u]);
   s.conic = vec3(dL_dsplat[at + 2u], dL_dsplat[at + 3u], dL_dsplat[at + 4u]);
   s.opacity = dL_dsplat[at + 5u];
   s.channels = vec4(dL_dsplat[at + 6u], dL_dsplat[at + 7u], dL_dsplat[at + 8u], dL_dsplat[at + 9u]);
-  for_statistics = has_absolute != 0u ? absolute[i] : s.mean_px;
+  for_statistics = has_absolute != 0u ? absolute[row] : s.mean_px;
   return s;
 }
 
@@ -89,32 +97,60 @@ void store_gradient(uint thread, StoredGaussian g) {
   opacity_gradient[thread] = g.logit_opacity;
 }
 
-// Runs `update` for every float of the group's rows of an array with `floats` of them per Gaussian; `at` counts the
-// group's floats, and `place` is that in the array.
-#define FOR_EACH_FLOAT(floats, update)                            \
-  for (uint at = thread; at < 64u * (floats); at += 64u) {        \
-    uint place = first * (floats) + at;                           \
-    if (is_active[at / (floats)] != 0u) update                    \
+// Runs `update` for every word of the group's active rows of an array of moments, with `words` of 32 bits per Gaussian;
+// `at` counts the group's words, and `place` is that in the array.
+#define FOR_EACH_WORD(active, words, update)                      \
+  for (uint at = thread; at < 64u * (words); at += 64u) {         \
+    uint place = first * (words) + at;                            \
+    if (active[at / (words)] != 0u) update                        \
   }
+
+const uint sh_rest = sh_degree > 0 ? sh_floats - 3u : 1u;
+
+// The coefficients after the base colours, two of them at a time. Both may belong to different Gaussians.
+void update_rest(uint thread, uint first) {
+  for (uint at = thread; at < 32u * sh_rest; at += 64u) {
+    uint low_row = 2u * at / sh_rest;
+    uint high_row = (2u * at + 1u) / sh_rest;
+    if ((are_harmonics_active[low_row] | are_harmonics_active[high_row]) == 0u) continue;
+    uint place = first * sh_rest / 2u + at;
+    uint pair = rest_moments[place];
+    [[unroll]] for (uint half_word = 0u; half_word < 2u; ++half_word) {
+      uint row = half_word == 0u ? low_row : high_row;
+      if (are_harmonics_active[row] == 0u) continue;
+      uint column = 3u + (2u * at + half_word) % sh_rest;
+      ADAM_IN_PAIR(sh, (first + row) * sh_floats + column, pair, half_word, sh_gradient(row, column), sh_rest_rate,
+                   rounding_bits(rest_key, 2u * place + half_word))
+    }
+    rest_moments[place] = pair;
+  }
+}
 
 void main() {
   uint thread = gl_LocalInvocationIndex;
   uint first = group_index() * 64u;
   uint i = first + thread;
   bool may_change = may_update(1u);
-  bool is_drawn = i < count && splat[4u * i + 1u].y > 0.0;
+  uint gaussian = first_gaussian + i;
+  uint row = 0u;
+  vec4 b = vec4(0.0);
+  if (i < count && has_row(gaussian, block_count, row_capacity)) {
+    row = row_of(gaussian);
+    b = splat[4u * row + 1u];
+  }
+  bool is_drawn = b.y > 0.0;
   is_active[thread] = (visible_only != 0u ? is_drawn : i < count) ? 1u : 0u;
+  are_harmonics_active[thread] = (harmonics_of_visible_only != 0u ? is_drawn : i < count) ? 1u : 0u;
   load_sh_rows(thread, first, is_drawn);
   GaussianGradient gradient = no_gradient();
   HarmonicBasis basis;
   if (is_drawn) {
-    vec4 b = splat[4u * i + 1u];
-    vec4 c = splat[4u * i + 2u];
+    vec4 c = splat[4u * row + 2u];
     vec2 for_statistics;
-    Splat dL = take_gradient(i, vec3(splat[4u * i].zw, b.x), b.y, for_statistics);
+    Splat dL = take_gradient(row, vec3(splat[4u * row].zw, b.x), b.y, for_statistics);
     GaussianVjp vjp;
     vec3 dL_doffset;
-    gradient = gaussian_backward(thread, load_gaussian(i, scale_modifier, first_gaussian + i, view_dropout()),
+    gradient = gaussian_backward(thread, load_gaussian(i, scale_modifier, gaussian, view_dropout()),
                                  view_camera(), view_settings(), c.z, vec3(b.zw, c.x), dL, lifts_clamped != 0u, basis,
                                  vjp, dL_doffset);
     if (has_statistics != 0u && may_change)
@@ -123,18 +159,20 @@ void main() {
   store_gradient(thread, gradient.stored);
   store_sh_gradients(thread, basis, gradient.sh_sum, is_drawn);
   if (!may_change) return;
-  FOR_EACH_FLOAT(3u, ADAM_IN_PLACE(mean, mean1, mean2, place, mean_gradient[at], mean_rate))
-  FOR_EACH_FLOAT(3u, {
+  FOR_EACH_WORD(is_active, 3u, ADAM_IN_PLACE(mean, place, mean_moments, place, mean_gradient[at], mean_rate, rounding_bits(mean_key, place)))
+  FOR_EACH_WORD(is_active, 3u, {
     float g = scale_gradient[at];
     if (scale_penalty != 0.0) g = g + scale_penalty_vjp(log_scale[place], scale_penalty);
-    ADAM_IN_PLACE(log_scale, log_scale1, log_scale2, place, g, scale_rate)
+    ADAM_IN_PLACE(log_scale, place, scale_moments, place, g, scale_rate, rounding_bits(scale_key, place))
   })
-  FOR_EACH_FLOAT(4u, ADAM_IN_PLACE(rotation, rotation1, rotation2, place, rotation_gradient[at], rotation_rate))
-  FOR_EACH_FLOAT(1u, {
+  FOR_EACH_WORD(is_active, 4u, ADAM_IN_PLACE(rotation, place, rotation_moments, place, rotation_gradient[at], rotation_rate,
+                                  rounding_bits(rotation_key, place)))
+  FOR_EACH_WORD(is_active, 1u, {
     float g = opacity_gradient[at];
     if (opacity_penalty != 0.0) g = g + opacity_penalty_vjp(logit_opacity[place], opacity_penalty);
-    ADAM_IN_PLACE(logit_opacity, logit_opacity1, logit_opacity2, place, g, opacity_rate)
+    ADAM_IN_PLACE(logit_opacity, place, opacity_moments, place, g, opacity_rate, rounding_bits(opacity_key, place))
   })
-  FOR_EACH_FLOAT(sh_floats, ADAM_IN_PLACE(sh, sh1, sh2, place, sh_gradient(at / sh_floats, at % sh_floats),
-                                          at % sh_floats < 3u ? sh_rate : sh_rest_rate))
+  FOR_EACH_WORD(are_harmonics_active, 3u, ADAM_IN_PLACE(sh, place / 3u * sh_floats + place % 3u, base_moments, place,
+                                  sh_gradient(at / 3u, at % 3u), sh_rate, rounding_bits(base_key, place)))
+  if (sh_degree > 0) update_rest(thread, first);
 }

@@ -12,7 +12,9 @@ layout(std430, binding = 7) writeonly buffer SortKeys { uint sort_key[]; };
 layout(std430, binding = 8) writeonly buffer SortValues { uint sort_value[]; };
 
 void apply(uint i, uint value, uint before) {
-  if (what == kVisible) {
+  if (what == kRows) {
+    counter[2u * i + 1u] = before;
+  } else if (what == kTouching) {
     if (value == 0u) return;
     sort_key[before] = depth_key[i];
     sort_value[before] = i;

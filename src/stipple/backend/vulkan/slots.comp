@@ -12,8 +12,8 @@ layout(std430, binding = 1) readonly buffer Plan { uint plan[]; };
 layout(std430, binding = 2) writeonly buffer SlotBegins { uint slot_begin[]; };
 READ_SPLIT(uint, tile, 3, WORD_SHIFT)
 READ_SPLIT(uint, pair_from_slot, 7, WORD_SHIFT)
-READ_SPLIT(uint, gaussian_from_pair, 11, WORD_SHIFT)
-WRITE_SPLIT(uint, gaussian_from_slot, 15, WORD_SHIFT)
+READ_SPLIT(uint, splat_from_pair, 11, WORD_SHIFT)
+WRITE_SPLIT(uint, splat_from_slot, 15, WORD_SHIFT)
 WRITE_SPLIT(uint, slot_from_pair, 19, WORD_SHIFT)
 
 void main() {
@@ -26,7 +26,7 @@ void main() {
       for (uint t = mine + 1u; t <= tile_count; ++t) slot_begin[t] = pairs;
     if (in_fixed_order) {
       uint pair = load_pair_from_slot(i);
-      store_gaussian_from_slot(i, load_gaussian_from_pair(pair));
+      store_splat_from_slot(i, load_splat_from_pair(pair));
       store_slot_from_pair(pair, i);
     }
   }

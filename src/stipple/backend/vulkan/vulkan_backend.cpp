@@ -81,6 +81,10 @@ std::unique_ptr<Memory> VulkanBackend::allocate(std::size_t bytes) {
   return std::make_unique<VulkanMemory>(context_, bytes);
 }
 
+std::unique_ptr<Memory> VulkanBackend::allocate_on_host(std::size_t bytes) {
+  return std::make_unique<VulkanMemory>(context_, bytes, Place::kHost);
+}
+
 void VulkanBackend::upload(std::span<const std::byte> from, Memory& to) {
   if (!from.empty()) Commands(*context_).upload(from, vulkan(to));
 }
@@ -148,7 +152,8 @@ std::vector<DeviceInfo> list_vulkan_devices() try {
     all.push_back({.name = adapter.name,
                    .description = adapter.description(),
                    .problem = adapter.why_unusable,
-                   .is_software = adapter.is_software});
+                   .is_software = adapter.is_software,
+                   .id = adapter.id});
   return all;
 } catch (const Error&) {  // why_vulkan_is_unusable() tells the reason
   return {};

@@ -16,9 +16,9 @@ struct Overrides {
 };
 
 // What blend draws and where it writes: the splats' colours and depths into the frame, or up to four further
-// channels of every Gaussian into separate planes.
+// channels of every splat into separate planes.
 struct BlendTarget {
-  const DeviceArray<Vec4f>* channels = nullptr;  // per Gaussian; null for the splats' own
+  const DeviceArray<Vec4f>* channels = nullptr;  // per splat; null for the splats' own
   int channel_count = 3, first_plane = 0;
   DeviceArray<float>* planes = nullptr;  // null to write nothing
   DeviceArray<float>*depth = nullptr, *transmittance = nullptr;
@@ -40,23 +40,30 @@ class VulkanBackend : public Backend {
   VulkanBackend(const VulkanBackend& other, bool deterministic);
 
   std::unique_ptr<Memory> allocate(std::size_t bytes) override;
+  std::unique_ptr<Memory> allocate_on_host(std::size_t bytes) override;
+  bool reaches_host() const override { return context_->abilities().has_other_memory; }
   void upload(std::span<const std::byte> from, Memory& to) override;
   void download(const Memory& from, std::span<std::byte> to) const override;
   void fill_zero(Memory& memory, std::size_t bytes) override;
   void copy(const Memory& from, Memory& to, std::size_t bytes) override;
+  std::size_t most_bytes_at_once() const override {
+    return static_cast<std::size_t>(context_->abilities().max_allocation_bytes);
+  }
   std::size_t own_memory_bytes() const override { return context_->max_bytes(); }
   std::size_t used_bytes() const override { return context_->used_bytes(); }
   std::size_t peak_used_bytes() const override { return context_->peak_bytes(); }
 
   std::string_view name() const override { return "vulkan"; }
   std::string description() const override { return description_; }
-  std::size_t pass_bytes(std::size_t gaussians, std::size_t pixels) const override;
+  std::size_t pass_bytes(const PassSize&) const override;
 
   void begin(Pass&, int view_count) override;
   PassResult read(Pass&) override;
   Pass copy_of(const Pass&) override;
+  void release(Pass&) override;
 
   void project(const DeviceGaussians&, const Precomputed&, const View&, Pass&) override;
+  void receive(const View&, const DeviceArray<ProjectedSplat>&, Pass&) override;
   void bin(const View&, Pass&) override;
   void blend(const View&, Pass&) override;
   void blend_channels(const View&, const Channels&, Pass&, DeviceArray<float>& planes) override;
@@ -69,11 +76,11 @@ class VulkanBackend : public Backend {
   void project_backward(const DeviceGaussians&, const Precomputed&, const View&, const WantedGradients&,
                         Pass&, GradientSum&) override;
   void optimize(TrainState&, const GradientSum&, const AdamOptions&, const LossOptions&, Pass&) override;
-  void perturb(DeviceGaussians&, float amount, std::uint64_t seed, Pass&) override;
+  void perturb(TrainState&, float amount, std::uint64_t seed, Pass&) override;
   void project_backward_optimize(TrainState&, const View&, const WantedGradients&, const AdamOptions&,
                                  const LossOptions&, Pass&) override;
-  void gather(const Memory& from, const DeviceArray<std::uint32_t>& rows, std::size_t row_bytes,
-              Memory& to) override;
+  void copy_rows(const Memory& from, const RowPart& from_part, const DeviceArray<std::uint32_t>* rows,
+                 Memory& to, const RowPart& to_part, std::size_t count, std::size_t halves) override;
 
   VulkanPass& own(Pass& pass) const;  // created on first use
   Context& context() const { return *context_; }
@@ -90,7 +97,10 @@ class VulkanBackend : public Backend {
 
   void begin_pass(VulkanPass&, int view_count);
   void begin_view(VulkanPass&, const View&);
+  // Rows for the splats of a view, and room for its lists; both wait for a view whose needs are not known.
+  std::size_t rows_for(VulkanPass&, const View&, const DeviceArray<VisibleBlock>&, std::size_t gaussians);
   BinRoom room_for(VulkanPass&, const View&);
+  void scan_rows(VulkanPass&, DeviceArray<VisibleBlock>&);
 
   void bin_into(const View&, const BinRoom&, Pass&);
   void select_by_depth(const BinRoom&, Pass&);
@@ -105,7 +115,7 @@ class VulkanBackend : public Backend {
   void write_gradients(Pass&, bool has_absolute, SplatGradient& out);
   void write_pending_gradients(Pass&);
   static constexpr int kChannelGroup = 4;  // further channels are blended in groups of four
-  void load_channel_group(const Channels&, int first, DeviceArray<Vec4f>& group);
+  void load_channel_group(const Channels&, int first, const Projection&, DeviceArray<Vec4f>& group);
 
   std::shared_ptr<Context> context_;
   std::string description_;
@@ -129,7 +139,9 @@ std::vector<std::uint32_t> form_constants(const DeviceGaussians&, const Precompu
 
 template <class F>
 void VulkanBackend::for_each_window(std::size_t gaussians, std::size_t bytes_each, F f) const {
-  constexpr std::size_t kMultiple = 64;  // so that every array's window begins at an aligned address
+  // So that every array's window begins at an aligned address: at most a multiple of 256, and a Gaussian has
+  // at least 2 bytes.
+  constexpr std::size_t kMultiple = 128;
   const std::size_t most = std::max(kMultiple, static_cast<std::size_t>(context_->abilities().split_bytes) /
                                                    bytes_each / kMultiple * kMultiple);
   for (std::size_t first = 0; first < gaussians; first += most) f(first, std::min(most, gaussians - first));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stipple/backend/vulkan/vulkan_pass.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "stipple/backend/vulkan/vulkan_backend.h"
@@ -42,14 +43,33 @@ PassResult VulkanBackend::read(Pass& pass) {
   const std::vector<ViewStatus> status = mine.status.download(*this);
   PassResult result;
   for (std::size_t v = 0; v < mine.view_ids.size(); ++v) {
-    result.views.push_back({status[v].loss, camera_gradient(status[v].camera), status[v].background});
+    result.views.push_back({status[v].loss, camera_gradient(status[v].camera), status[v].background,
+                            status[v].splat_count, static_cast<std::size_t>(status[v].pair_count())});
     result.is_finite = result.is_finite && !status[v].is_bad;
     result.has_overflowed = result.has_overflowed || status[v].has_overflowed;
-    mine.rooms.remember(mine.view_ids[v], room_needed(status[v].gaussian_count, status[v].pair_count()));
+    mine.rooms.remember(mine.view_ids[v],
+                        room_needed(status[v].splat_count, status[v].gaussian_count, status[v].pair_count()));
   }
   mine.rooms.overflow_count += result.has_overflowed;
   result.ms = mine.queries.read();
   return result;
+}
+
+std::size_t VulkanBackend::rows_for(VulkanPass& pass, const View& view,
+                                    const DeviceArray<VisibleBlock>& visible, std::size_t gaussians) {
+  if (const std::optional<BinRoom> predicted = pass.rooms.predict(view.id))
+    return std::min(predicted->splats, gaussians);
+  VisibleBlock last;
+  Commands(*context_).download(*memory_of(visible.memory()), (visible.size() - 1) * sizeof(last),
+                               std::as_writable_bytes(std::span(&last, 1)));
+  return last.end_row();
+}
+
+void VulkanBackend::release(Pass& pass) {
+  auto empty = std::make_unique<VulkanPass>(context_);
+  if (pass.scratch) empty->rooms = std::move(own(pass).rooms);
+  pass = {};
+  pass.scratch = std::move(empty);
 }
 
 BinRoom VulkanBackend::room_for(VulkanPass& pass, const View& view) {
@@ -57,7 +77,7 @@ BinRoom VulkanBackend::room_for(VulkanPass& pass, const View& view) {
   ViewStatus status;
   Commands(*context_).download(*memory_of(pass.status.memory()), pass.view_index() * sizeof(ViewStatus),
                                std::as_writable_bytes(std::span(&status, 1)));
-  return room_needed(status.gaussian_count, status.pair_count());
+  return room_needed(status.splat_count, status.gaussian_count, status.pair_count());
 }
 
 Pass VulkanBackend::copy_of(const Pass& from) {
@@ -69,7 +89,7 @@ Pass VulkanBackend::copy_of(const Pass& from) {
   mine.tile_count = theirs.tile_count.copy(*this);
   mine.depth_key = theirs.depth_key.copy(*this);
   mine.slot_from_pair = theirs.slot_from_pair.copy(*this);
-  mine.pairs_from_gaussian = theirs.pairs_from_gaussian.copy(*this);
+  mine.pairs_from_splat = theirs.pairs_from_splat.copy(*this);
   mine.chunks = {theirs.chunks.count.copy(*this), theirs.chunks.chunks.copy(*this),
                  theirs.chunks.checkpoint.copy(*this), theirs.chunks.slot_end_from_tile.copy(*this),
                  theirs.chunks.has_fourth};
@@ -82,15 +102,24 @@ Pass VulkanBackend::copy_of(const Pass& from) {
   return to;
 }
 
-// Per Gaussian, its splat and sums, the memory to sort it, and about five pairs with the memory to sort them
-// and, if the order of sums is fixed, their sums. Per pixel, the frame, its gradient, the derivatives of the
-// loss, and the checkpoints of tiles with many slots.
-std::size_t VulkanBackend::pass_bytes(std::size_t gaussians, std::size_t pixels) const {
-  constexpr std::size_t kPairs = 5, kSums = 48, kPairBytes = 24, kGaussianBytes = 32, kPixelBytes = 100;
-  const std::size_t sums = deterministic_ ? kPairs * (kSums + 12) : kSums;
-  return gaussians * (sizeof(ProjectedSplat) + sizeof(Splat) + sizeof(Vec2f) + kGaussianBytes +
-                      kPairs * kPairBytes + sums) +
-         pixels * kPixelBytes;
+// The arrays of all stages.
+std::size_t VulkanBackend::pass_bytes(const PassSize& size) const {
+  constexpr std::size_t kWord = sizeof(std::uint32_t), kSumBytes = kSumFields * sizeof(float);
+  constexpr std::size_t kSortBytes = 4 * kWord;  // two arrays of keys and values
+  const BinRoom room = with_slack(BinRoom{size.visible, size.visible, size.pairs, true});
+  const std::size_t rows = std::min(room.splats, size.gaussians);
+  const std::size_t tiles = size.pixels / kTilePixels + 1;
+  const std::size_t splat_bytes = sizeof(Splat) + (size.has_absolute ? sizeof(Vec2f) : 0);
+  const std::size_t row_bytes =
+      sizeof(ProjectedSplat) + 2 * kWord + (deterministic_ ? sizeof(PairRange) + splat_bytes : kSumBytes);
+  const std::size_t pair_bytes = kWord + kSortBytes + (deterministic_ ? 3 * kWord + kSumBytes : 0);
+  const std::size_t chunk_bytes = sizeof(Chunk) + (size.has_depth ? 5 : 4) * kTilePixels * sizeof(float);
+  const std::size_t counter_bytes =
+      256 * groups_for(std::max(room.gaussians, room.pairs), kSortBlock) * kWord;
+  const std::size_t pixel_bytes = (3 + 1 + 3 + 9 + (size.has_depth ? 3 : 0)) * sizeof(float);
+  return visible_block_count(size.gaussians) * sizeof(VisibleBlock) + rows * row_bytes +
+         room.gaussians * (kSortBytes + kWord) + room.pairs * pair_bytes + room.pairs / kChunk * chunk_bytes +
+         counter_bytes + size.pixels * pixel_bytes + tiles * 2 * kWord;
 }
 
 }  // namespace stipple::vulkan

@@ -13,12 +13,12 @@ namespace stipple::vulkan {
 // A view's status, shared by its kernels and read by the host at the end of the pass; shared/status.glsl
 // numbers its words. Its size is a multiple of every alignment that bindings may need.
 struct ViewStatus {
-  std::uint32_t has_overflowed;  // Gaussians or pairs exceeded the capacity
+  std::uint32_t has_overflowed;  // splats, Gaussians or pairs exceeded the capacity
   std::uint32_t is_bad;          // a loss or a gradient was not finite
   LossValue loss;
   std::uint32_t pairs_low, pairs_high;  // of Gaussian and tile
   std::uint32_t gaussian_count;         // that touch a tile
-  std::uint32_t unused;
+  std::uint32_t splat_count;            // that the view shows
   float camera[kCameraFields];
   Vec3f background;
   std::uint32_t padding[37];
@@ -37,7 +37,7 @@ enum PlanArguments {
   kPairSort,
   kPairCounters
 };
-constexpr std::size_t kPlanWords = 2 + 3 * (kPairCounters + 1);
+constexpr std::size_t kPlanWords = 3 + 3 * (kPairCounters + 1);
 constexpr std::size_t kScanBlock = 1024, kSortBlock = 2048;  // items
 
 // A tile's slots are divided into chunks. At the start of every chunk but the first, blend stores the state
@@ -73,27 +73,30 @@ struct BinScratch {
   SortArrays gaussians, pairs;
   DeviceArray<std::uint32_t> counters, block_sums;
   DeviceArray<std::uint32_t> first_from_rank;
-  DeviceArray<std::uint32_t> gaussian_from_pair, pair_from_slot;  // only for a fixed order of sums
+  DeviceArray<std::uint32_t> splat_from_pair, pair_from_slot;  // only for a fixed order of sums
 };
 
 struct VulkanPass : PassScratch {
   explicit VulkanPass(const std::shared_ptr<Context>& context) : queries(context) {}
 
-  // project -> bin: how many tiles a splat touches, and the bits of its depth (all set if it touches none)
+  // project -> bin: how many tiles a splat touches, and the bits of its depth (all set if it touches none),
+  // in its row
   DeviceArray<std::uint32_t> tile_count, depth_key;
+
+  DeviceArray<std::uint32_t> row_sums;  // scratch memory of project
 
   DeviceArray<std::uint32_t> plan;
   BinScratch bin;
 
   // bin -> blend_backward; empty unless the order of sums is fixed
   DeviceArray<std::uint32_t> slot_from_pair;
-  DeviceArray<PairRange> pairs_from_gaussian;
+  DeviceArray<PairRange> pairs_from_splat;
 
   ChunkList chunks;  // of the frame
   DeviceArray<std::uint32_t> backward_arguments;
 
-  // blend_backward -> project_backward: 12 sums per Gaussian, or per slot. Those of Gaussians are zero
-  // between passes.
+  // blend_backward -> project_backward: 12 sums per splat, or per slot. Those of splats are zero between
+  // passes.
   DeviceArray<float> sums;
   bool sums_are_pending =
       false;  // the splats' gradients have not been written; the next stage reads the sums instead

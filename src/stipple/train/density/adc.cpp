@@ -7,6 +7,8 @@
 
 #include "stipple/core/parallel.h"
 #include "stipple/math/math.h"
+#include "stipple/ranks/collectives.h"
+#include "stipple/train/shards.h"
 
 namespace stipple {
 
@@ -29,10 +31,11 @@ float largest(Vec3f v) { return std::max({v.x, v.y, v.z}); }
 class Planner {
  public:
   Planner(const DensityInput& input, const TrainOptions& options, float extent, bool prune_large,
-          bool may_grow)
+          bool may_grow, Ranks& ranks)
       : in_(input),
         options_(options),
         may_grow_(may_grow),
+        ranks_(ranks),
         least_logit_(M::logit(std::min(options.prune_opacity, 1.0f))),
         clone_log_scale_(std::log(options.clone_scale * extent)),
         prune_log_scale_(prune_large ? std::log(options.prune_scale * extent)
@@ -49,7 +52,7 @@ class Planner {
     DensityPlan plan = plan_copies(in_, count, [&](std::size_t i, std::size_t first, DensityPlan& out) {
       if (fates[i] == Fate::kIsSplit) split(i, first, random, out);
     });
-    random.skip(fates.size() * kDrawsPerSplit);
+    random.skip(in_.size_of_model() * kDrawsPerSplit);
     return plan;
   }
 
@@ -80,24 +83,31 @@ class Planner {
   // Every Gaussian that grows adds one. If the cap does not leave room for all of them, those with the
   // largest gradients grow.
   void limit(std::vector<Fate>& fates) const {
-    const std::size_t kept =
-        fates.size() - static_cast<std::size_t>(std::count(fates.begin(), fates.end(), Fate::kGoes));
-    const std::size_t room = options_.max_gaussians > kept ? options_.max_gaussians - kept : 0;
-    // (-gradient, index): the largest gradient comes first, ties are ordered by index.
-    std::vector<std::pair<float, std::uint32_t>> candidates;
+    const auto count = [&](auto is_counted) {
+      return sum_over_ranks(ranks_,
+                            static_cast<std::uint64_t>(std::count_if(fates.begin(), fates.end(), is_counted)))
+          .total;
+    };
+    const std::uint64_t kept = count([](Fate fate) { return fate != Fate::kGoes; });
+    const std::uint64_t room = options_.max_gaussians > kept ? options_.max_gaussians - kept : 0;
+    if (count(grows) <= room) return;
+    std::vector<std::uint64_t> candidates;
     for (std::size_t i = 0; i < fates.size(); ++i)
-      if (grows(fates[i])) candidates.emplace_back(-gradient(i), static_cast<std::uint32_t>(i));
-    if (candidates.size() <= room) return;
-    const auto refused = candidates.begin() + static_cast<std::ptrdiff_t>(room);
-    std::nth_element(candidates.begin(), refused, candidates.end());
-    for (auto it = refused; it != candidates.end(); ++it) fates[it->second] = fate_of(it->second, false);
+      if (grows(fates[i])) candidates.push_back(growth_key(i));
+    std::sort(candidates.begin(), candidates.end());
+    const std::uint64_t refused_from = cuts_between(ranks_, candidates, std::span(&room, 1))[0];
+    for (std::size_t i = 0; i < fates.size(); ++i)
+      if (grows(fates[i]) && growth_key(i) >= refused_from) fates[i] = fate_of(i, false);
   }
+
+  // The largest gradient comes first.
+  std::uint64_t growth_key(std::size_t i) const { return descending_key(gradient(i), in_.part.first + i); }
 
   // Replaces a Gaussian with two smaller ones at positions drawn from its own distribution.
   void split(std::size_t i, std::size_t first, Random random, DensityPlan& plan) const {
     const Mat3f rotation = M::rotation_from_quaternion(in_.rotation[i]);
     const Vec3f scale = M::scale_from_log(in_.log_scale[i], 1.0f);
-    random.skip(i * kDrawsPerSplit);
+    random.skip((in_.part.first + i) * kDrawsPerSplit);
     for (std::size_t at = first; at < first + 2; ++at) {
       const float x = random.normal(), y = random.normal(), z = random.normal();
       plan.moment_source[at] = Backend::kNoRow;
@@ -109,14 +119,15 @@ class Planner {
   const DensityInput& in_;
   const TrainOptions& options_;
   bool may_grow_;
+  Ranks& ranks_;
   float least_logit_, clone_log_scale_, prune_log_scale_;
 };
 
 }  // namespace
 
 DensityPlan plan_adc(const DensityInput& input, const TrainOptions& options, float extent, bool prune_large,
-                     bool may_grow, Random& random) {
-  return Planner(input, options, extent, prune_large, may_grow).plan(random);
+                     bool may_grow, Random& random, Ranks& ranks) {
+  return Planner(input, options, extent, prune_large, may_grow, ranks).plan(random);
 }
 
 void reset_opacities(Backend& backend, const TrainOptions& options, DeviceGaussians& gaussians,
@@ -125,8 +136,7 @@ void reset_opacities(Backend& backend, const TrainOptions& options, DeviceGaussi
   const float most = M::logit(options.reset_opacity);
   for (float& v : logits) v = std::min(v, most);
   gaussians.logit_opacity.upload(backend, logits);
-  moments.first.logit_opacity.resize_zero(backend, logits.size());
-  moments.second.logit_opacity.resize_zero(backend, logits.size());
+  moments.logit_opacity.resize_zero(backend, logits.size());
 }
 
 }  // namespace stipple

@@ -50,20 +50,27 @@ void reorder(std::vector<T>& values, const std::vector<std::uint32_t>& order) {
   values = std::move(sorted);
 }
 
-// The peak of the additional memory while a plan is carried out, in bytes: the rows, the added Gaussians, and
-// a second copy of the largest array.
-std::size_t extra_bytes(std::size_t before, std::size_t after, const DeviceGaussians& g) {
+// The peak of the additional memory while a plan is carried out: the rows, the added Gaussians, and what it
+// takes to gather the largest array.
+PlacedBytes extra_bytes(const Device& device, std::size_t before, std::size_t after,
+                        const DeviceGaussians& g) {
+  const Place harmonics = g.sh.place();
   const std::size_t added = after > before ? after - before : 0;
-  return after * sizeof(std::uint32_t) + train_state_bytes(added, g.sh_degree) +
-         after * static_cast<std::size_t>(g.sh_count()) * g.sh.kElementBytes;
+  // Arrays that are resized where they are consist of pages.
+  constexpr std::size_t kArrays = 14, kPageBytes = std::size_t{2} << 20;
+  const std::size_t rounding =
+      device.resizes_in_place(after * g.mean.kElementBytes, Place::kDevice) ? kArrays * kPageBytes : 0;
+  return PlacedBytes{after * sizeof(std::uint32_t) + rounding, 0} +
+         train_state_bytes(added, g.sh_degree, harmonics) +
+         gathering_bytes(device, harmonics, before, after, g.sh_degree);
 }
 
 }  // namespace
 
 DensityInput download_density_input(const Backend& backend, const TrainState& state) {
   const DeviceGaussians& g = state.gaussians;
-  return {g.mean.download(backend), g.log_scale.download(backend), g.rotation.download(backend),
-          g.logit_opacity.download(backend), state.statistics.download(backend)};
+  return {g.mean.download(backend),          g.log_scale.download(backend),      g.rotation.download(backend),
+          g.logit_opacity.download(backend), state.statistics.download(backend), state.part};
 }
 
 DensityPlan plan_copies(const DensityInput& from, const std::vector<std::uint32_t>& count,
@@ -91,27 +98,27 @@ void sort_along_curve(DensityPlan& plan) {
 }
 
 void require_room_for(Backend& backend, const DensityPlan& plan, const TrainState& state) {
-  require_room(backend, extra_bytes(state.gaussians.size(), plan.size(), state.gaussians));
+  require_room(backend, extra_bytes(backend, state.gaussians.size(), plan.size(), state.gaussians));
 }
 
-// The arrays are replaced one by one, since copies of all of them would take half of the memory.
+// The arrays change one by one, since copies of all of them would take half of the memory.
 void carry_out(Backend& backend, const DensityPlan& plan, TrainState& state) {
   DeviceGaussians& g = state.gaussians;
   DeviceArray<std::uint32_t> rows(backend, plan.source);
   gather_in_place(backend, g.rotation, rows, 1);
   gather_in_place(backend, g.sh, rows, g.sh_count());
-  g.mean.upload(backend, plan.mean);
-  g.log_scale.upload(backend, plan.log_scale);
-  g.logit_opacity.upload(backend, plan.logit_opacity);
+  replace(backend, plan.mean, g.mean);
+  replace(backend, plan.log_scale, g.log_scale);
+  replace(backend, plan.logit_opacity, g.logit_opacity);
   DeviceArray<float>& filter = state.precomputed.filter_variance;
   if (!plan.filter_variance.empty())
-    filter.upload(backend, plan.filter_variance);
+    replace(backend, plan.filter_variance, filter);
   else if (!filter.empty())
     gather_in_place(backend, filter, rows, 1);
   rows.upload(backend, plan.moment_source);
-  for (DeviceGaussians* moment : {&state.moments.first, &state.moments.second})
-    for_each_parameter(
-        [&](int per_gaussian, auto& array) { gather_in_place(backend, array, rows, per_gaussian); }, *moment);
+  for_each_moment([&](int per_gaussian, auto& array) { gather_in_place(backend, array, rows, per_gaussian); },
+                  state.moments);
+  state.statistics.resize_in_place(backend, plan.size());
   state.statistics.resize_zero(backend, plan.size());
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A plan says what the Gaussians will be after a refinement. The strategies make plans on the host; to carry
-// one out, a backend needs only gather().
+// one out, a backend needs only gather(). If several ranks train a model, each plans for its part; what has
+// to be decided for the whole model, they decide together.
 #include <functional>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct DensityInput {
   std::vector<Vec4f> rotation;
   std::vector<float> logit_opacity;
   std::vector<Vec2f> statistics;  // TrainState::statistics
+  ModelPart part;                 // TrainState::part
+
+  std::size_t size_of_model() const { return part.total_of(mean.size()); }
 };
 
 DensityInput download_density_input(const Backend& backend, const TrainState& state);

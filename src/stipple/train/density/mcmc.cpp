@@ -7,6 +7,7 @@
 
 #include "stipple/core/parallel.h"
 #include "stipple/math/math.h"
+#include "stipple/ranks/collectives.h"
 
 namespace stipple {
 
@@ -19,32 +20,41 @@ constexpr std::size_t kMostRelocatedTo = 4;  // a strained Gaussian, on average
 constexpr float kMostOpaque = 1 - 1e-6f;
 constexpr float kSliceShrink = -0.7f;  // each of n slices is n^kSliceShrink times as long as the original
 constexpr std::size_t kGrain = 1 << 14;
+constexpr std::uint32_t kNotHere = 0xffffffff;
 
-// Draws indices with probabilities proportional to their weights, with replacement.
+// Draws Gaussians of the whole model with probabilities proportional to their weights, with replacement. The
+// weights are counted in whole units, so that their sums are the same however they are divided among ranks.
 class Lottery {
  public:
-  explicit Lottery(const std::vector<float>& weights) : cumulative_(weights.size()) {
-    double total = 0;
+  Lottery(Ranks& ranks, const std::vector<float>& weights) : cumulative_(weights.size()) {
+    std::uint64_t own = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
-      if (i % kStride == 0) coarse_.push_back(total);
-      cumulative_[i] = total += static_cast<double>(weights[i]);
+      if (i % kStride == 0) coarse_.push_back(own);
+      cumulative_[i] = own += static_cast<std::uint64_t>(weights[i] * kUnits);
     }
+    const RankSum sum = sum_over_ranks(ranks, own);
+    before_ = sum.before;
+    total_ = sum.total;
   }
-  bool is_empty() const { return cumulative_.empty() || !(cumulative_.back() > 0); }
-  std::size_t draw(Random& random) const {
-    const double pick = static_cast<double>(random.bits() >> 11) * 0x1p-53 * cumulative_.back();
+  bool is_empty() const { return total_ == 0; }
+  // The index in this rank's part; kNotHere if the Gaussian is another rank's.
+  std::uint32_t draw(Random& random) const {
+    const std::uint64_t drawn = random.below(total_);
+    if (drawn < before_ || cumulative_.empty() || drawn - before_ >= cumulative_.back()) return kNotHere;
+    const std::uint64_t pick = drawn - before_;
     // The search starts among every kStride-th sum, which stay in the cache.
     const auto after = std::upper_bound(coarse_.begin(), coarse_.end(), pick) - coarse_.begin();
     const auto begin = cumulative_.begin() + (after - 1) * kStride;
     const auto end = after * kStride < std::ssize(cumulative_) ? begin + kStride : cumulative_.end();
-    const auto found = std::upper_bound(begin, end, pick) - cumulative_.begin();
-    return std::min(static_cast<std::size_t>(found), cumulative_.size() - 1);
+    return static_cast<std::uint32_t>(std::upper_bound(begin, end, pick) - cumulative_.begin());
   }
 
  private:
   static constexpr std::ptrdiff_t kStride = 512;
-  std::vector<double> cumulative_;
-  std::vector<double> coarse_;  // the sum of the weights before every kStride-th index
+  static constexpr float kUnits = 0x1p31f;  // of a weight of 1; 2^32 of these fit into 64 bits
+  std::vector<std::uint64_t> cumulative_;
+  std::vector<std::uint64_t> coarse_;  // the sum of the weights before every kStride-th index
+  std::uint64_t before_ = 0, total_ = 0;
 };
 
 // The opacities, or 0 for Gaussians that are too faint to stay.
@@ -149,17 +159,21 @@ Slice slice_of(float opacity, int n) {
 }
 
 DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, const McmcStep& step,
-                      Random& random) {
-  const std::size_t n = input.mean.size();
+                      Random& random, Ranks& ranks) {
+  const std::size_t n = input.size_of_model();
   const std::vector<float> opacity = opacities_of_the_living(input, options.prune_opacity);
-  std::size_t strained_count = 0;
-  const Lottery strained(parent_weights(input, opacity, step.grow_gradient, strained_count)), all(opacity);
+  std::size_t own_strained = 0;
+  const Lottery strained(ranks, parent_weights(input, opacity, step.grow_gradient, own_strained)),
+      all(ranks, opacity);
   if (all.is_empty())  // every Gaussian is too faint, so that there is none to copy
-    return plan_copies(input, std::vector<std::uint32_t>(n, 1), {});
-  std::vector<std::uint32_t> shares(n);
+    return plan_copies(input, std::vector<std::uint32_t>(input.mean.size(), 1), {});
+  std::vector<std::uint32_t> shares(input.mean.size());
   std::transform(opacity.begin(), opacity.end(), shares.begin(), [](float o) { return o > 0 ? 1u : 0u; });
-  const std::size_t alive = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
+  const std::size_t strained_count = sum_over_ranks(ranks, own_strained).total;
+  const std::size_t alive =
+      sum_over_ranks(ranks, std::accumulate(shares.begin(), shares.end(), std::uint64_t{0})).total;
   const std::size_t after = step.may_grow ? grown(n, strained_count, options) : n;
+  // Every rank draws all of them, and copies those of its own.
   std::vector<std::uint32_t> drawn(after - alive);
   // If there are far more faint Gaussians than strained ones, only some of them can be of use there.
   const std::size_t for_strained = after - n + kMostRelocatedTo * strained_count;
@@ -168,12 +182,13 @@ DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, co
       [&](std::size_t k) {
         Random own = random;
         own.skip(k);
-        const bool is_for_strained = k < for_strained && strained_count > 0;
-        drawn[k] = static_cast<std::uint32_t>((is_for_strained ? strained : all).draw(own));
+        const bool is_for_strained = k < for_strained && !strained.is_empty();
+        drawn[k] = (is_for_strained ? strained : all).draw(own);
       },
       kGrain);
   random.skip(drawn.size());
-  for (const std::uint32_t i : drawn) ++shares[i];
+  for (const std::uint32_t i : drawn)
+    if (i != kNotHere) ++shares[i];
 
   return plan_copies(input, shares, [&](std::size_t i, std::size_t first, DensityPlan& plan) {
     const Copies copies{i, first, static_cast<int>(shares[i])};

@@ -2,6 +2,7 @@
 #pragma once
 // Kheradmand et al., "3D Gaussian Splatting as Markov Chain Monte Carlo", 2024.
 #include "stipple/core/random.h"
+#include "stipple/ranks/ranks.h"
 #include "stipple/train/density/density_plan.h"
 #include "stipple/train/train_options.h"
 
@@ -27,7 +28,7 @@ struct McmcStep {
 // apart: slow, but the model generalises best. Along the parent's longest axis (slice_of), the copies cover
 // different pixels at once, which is what a coarse model needs.
 DensityPlan plan_mcmc(const DensityInput& input, const TrainOptions& options, const McmcStep& step,
-                      Random& random);
+                      Random& random, Ranks& ranks = one_rank());
 
 // One of n equal Gaussians in the same place that replace a single one, chosen so that together they look
 // like it.

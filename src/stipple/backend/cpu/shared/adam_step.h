@@ -13,31 +13,39 @@ namespace stipple::cpu {
 class AdamStep {
  public:
   // The penalties count once per view.
-  AdamStep(DeviceGaussians&, AdamMoments&, const AdamOptions&, const LossOptions&, int view_count);
+  AdamStep(TrainState&, const AdamOptions&, const LossOptions&, int view_count);
 
   // Updates Gaussians [begin, end), where `begin` is a multiple of kMaxGroup; gradient[0] belongs to `begin`.
-  // is_seen(gaussian) is only called if AdamOptions::visible_only is set.
+  // is_seen(gaussian) is only called if there are parameters whose update depends on it.
   template <class IsSeen>
   void run(std::size_t begin, std::size_t end, const ParameterGradient& gradient, IsSeen is_seen) const {
-    if (!visible_only_) return run_all(begin, end, gradient);
+    if (first_of_seen_ > 0) run_groups(0, first_of_seen_, begin, end, gradient);
+    if (first_of_seen_ == groups_.size()) return;
     for (std::size_t i = begin; i < end; ++i)
-      if (is_seen(i)) run_all(i, i + 1, gradient.from(i - begin));
+      if (is_seen(i)) run_groups(first_of_seen_, groups_.size(), i, i + 1, gradient.from(i - begin));
   }
 
-  struct Group {  // one parameter array as plain floats
-    float *value, *first_moment, *second_moment;
-    std::size_t per_gaussian;  // floats
-    std::vector<float> rates;  // of kMaxGroup Gaussians, padded for loads past the end
+  // The numbers of a Gaussian whose moments are in one array: `width` of the `row` floats that it has in an
+  // array of parameters, starting at `column`.
+  struct Group {
+    float* GaussianArrays<FloatPointer>::*gradient;
+    float* value;
+    std::size_t row, column, width;
+    std::uint32_t* wide;    // the moments, in words of 32 bits ...
+    std::uint16_t* narrow;  // ... or of 16
+    std::uint32_t key;      // see MomentKeys
+    float rate;
     Penalty penalty;
     float penalty_weight;  // per value
   };
 
  private:
-  void run_all(std::size_t begin, std::size_t end, const ParameterGradient& gradient) const;
+  void run_groups(std::size_t first, std::size_t last, std::size_t begin, std::size_t end,
+                  const ParameterGradient& gradient) const;
 
-  std::vector<Group> groups_;  // in the order of for_each_parameter
+  std::vector<Group> groups_;
+  std::size_t first_of_seen_;  // the groups from here on are only updated if the Gaussian is seen
   Math<float>::AdamRule rule_;
-  bool visible_only_;
 };
 
 }  // namespace stipple::cpu

@@ -9,8 +9,8 @@
 //
 //   dL_dalpha = p T - S / (1 - alpha),   q = alpha dL_dalpha
 //
-// Only the moments of q are accumulated (math/blending.glsl); the conic is multiplied in once per Gaussian.
-// Each pair writes its sums to a place of its own, given by its emission, and each Gaussian then adds up the
+// Only the moments of q are accumulated (math/blending.glsl); the conic is multiplied in once per splat.
+// Each pair writes its sums to a place of its own, given by its emission, and each splat then adds up the
 // sums of its pairs: no two threads ever add to the same number, and the order of additions is fixed.
 #if defined(STIPPLE_BACKWARD_WALK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef STIPPLE_BACKWARD_WALK_INL_H_
@@ -64,11 +64,11 @@ struct BackwardKind {
 
 struct BackwardSplats {
   std::span<const ProjectedSplat> projected;
-  const float* channels;  // four values per Gaussian to use instead of the splats' own, or null
+  const float* channels;  // four values per splat to use instead of its own, or null
 };
 
 struct TileSlots {  // of one tile, nearest first
-  std::span<const std::uint32_t> gaussian, emission;
+  std::span<const std::uint32_t> splat, emission;
 };
 
 struct BackwardOutput {  // indexed by emission
@@ -251,15 +251,15 @@ void backward_tile(const BackwardSplats& all, const TileSlots& slots, const Tile
   const TileConstants constants(d);
   const ColumnCenters columns(d, place.x);
   std::uint32_t live = live_rows(d, tile.transmittance);
-  for (std::size_t k = 0; k < slots.gaussian.size(); ++k) {
+  for (std::size_t k = 0; k < slots.splat.size(); ++k) {
     if (k % kLiveCheckInterval == 0 && k > 0) live = live_rows(d, tile.transmittance);
     if (live == 0) break;
-    if (k + kPrefetchDistance < slots.gaussian.size()) {
-      hwy::Prefetch(&splats[slots.gaussian[k + kPrefetchDistance]]);
+    if (k + kPrefetchDistance < slots.splat.size()) {
+      hwy::Prefetch(&splats[slots.splat[k + kPrefetchDistance]]);
       hwy::Prefetch(&out.partial[std::size_t{kPartialSize} * slots.emission[k + kPrefetchDistance]]);
     }
-    const ProjectedSplat& p = splats[slots.gaussian[k]];
-    const TileSplat<kChannels> s(d, p, channels_of<kGiven>(p, all.channels, slots.gaussian[k]), place, live,
+    const ProjectedSplat& p = splats[slots.splat[k]];
+    const TileSplat<kChannels> s(d, p, channels_of<kGiven>(p, all.channels, slots.splat[k]), place, live,
                                  log2_alpha_max);
     bool any = false;
     V field[kPartialSize];
@@ -346,7 +346,7 @@ struct PartialSum {
   float field[kPartialSize] = {};
 };
 
-// Adds up the partial sums of one Gaussian.
+// Adds up the partial sums of one splat.
 inline PartialSum sum_partials(PairRange run, const BackwardOutput& partials) {
   PartialSum sum;
   for (std::size_t e = run.begin; e < run.end; ++e) {
@@ -372,7 +372,7 @@ inline bool is_finite(const Splat& s) {
   return zero == 0;
 }
 
-// The walk over all tiles of a view, which leaves partial sums per pair, and the summation per Gaussian.
+// The walk over all tiles of a view, which leaves partial sums per pair, and the summation per splat.
 class BackwardWalk {
  public:
   BackwardWalk(CpuBackend& backend, const View& view, Pass& pass)
@@ -382,7 +382,7 @@ class BackwardWalk {
   template <class Visit>
   void run(const float* channels, const Planes& planes, const BackwardKind& kind, Visit visit) {
     auto slot_begin = host(pass_.bins.slot_begin_from_tile);
-    const TileSlots slots{host(std::as_const(pass_.bins.gaussian_from_slot)),
+    const TileSlots slots{host(std::as_const(pass_.bins.splat_from_slot)),
                           host(std::as_const(own_.pair_from_slot))};
     const BackwardSplats splats{host(std::as_const(pass_.projection.splat)), channels};
     own_.partial.resize(backend_, kPartialSize * slots.emission.size());
@@ -396,17 +396,17 @@ class BackwardWalk {
       load_tile(planes, kind.fourth ? 4 : 3, place, pass_.frame.width_px, tile);
       visit(t, place);
       const std::size_t begin = slot_begin[t], count = slot_begin[t + 1] - begin;
-      backward_one(kind, splats, {slots.gaussian.subspan(begin, count), slots.emission.subspan(begin, count)},
+      backward_one(kind, splats, {slots.splat.subspan(begin, count), slots.emission.subspan(begin, count)},
                    place, view_.options.alpha_max, tile, out);
     });
   }
 
-  // Calls take(Gaussian, its sums, the gradient of its splat) for every Gaussian, on any thread; both are
-  // zero if it is not visible. Returns false if a gradient is not finite.
+  // Calls take(row of the splat, its sums, its gradient) for every splat, on any thread; both are zero if it
+  // is not drawn. Returns false if a gradient is not finite.
   template <class Take>
   bool gather(Take take) {
     auto splats = host(std::as_const(pass_.projection.splat));
-    auto emissions = host(std::as_const(own_.pairs_from_gaussian));
+    auto emissions = host(std::as_const(own_.pairs_from_splat));
     const BackwardOutput from = partials();
     std::atomic<bool> all_finite = true;
     parallel_for(

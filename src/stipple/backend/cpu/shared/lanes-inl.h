@@ -34,6 +34,29 @@ struct LaneMask {
   friend HWY_INLINE LaneMask operator||(LaneMask a, LaneMask b) { return {hn::Or(a.m, b.m)}; }
 };
 
+// The bits of every lane.
+using DU = hn::RebindToUnsigned<D>;
+using VU = hn::Vec<DU>;
+struct LaneBits {
+  VU v;
+  LaneBits() = default;
+  HWY_INLINE explicit LaneBits(VU vector) : v(vector) {}
+  HWY_INLINE LaneBits(std::uint32_t x) : v(hn::Set(DU(), x)) {}
+
+  friend HWY_INLINE LaneBits operator+(LaneBits a, LaneBits b) { return LaneBits(hn::Add(a.v, b.v)); }
+  friend HWY_INLINE LaneBits operator-(LaneBits a, LaneBits b) { return LaneBits(hn::Sub(a.v, b.v)); }
+  friend HWY_INLINE LaneBits operator*(LaneBits a, LaneBits b) { return LaneBits(hn::Mul(a.v, b.v)); }
+  friend HWY_INLINE LaneBits operator&(LaneBits a, LaneBits b) { return LaneBits(hn::And(a.v, b.v)); }
+  friend HWY_INLINE LaneBits operator|(LaneBits a, LaneBits b) { return LaneBits(hn::Or(a.v, b.v)); }
+  friend HWY_INLINE LaneBits operator^(LaneBits a, LaneBits b) { return LaneBits(hn::Xor(a.v, b.v)); }
+  friend HWY_INLINE LaneBits operator<<(LaneBits a, unsigned n) {
+    return LaneBits(hn::ShiftLeftSame(a.v, static_cast<int>(n)));
+  }
+  friend HWY_INLINE LaneBits operator>>(LaneBits a, unsigned n) {
+    return LaneBits(hn::ShiftRightSame(a.v, static_cast<int>(n)));
+  }
+};
+
 struct Lanes {
   V v;
   Lanes() = default;
@@ -60,6 +83,7 @@ struct Lanes {
   friend HWY_INLINE Lanes min(Lanes a, Lanes b) { return Lanes(hn::Min(b.v, a.v)); }
   friend HWY_INLINE Lanes max(Lanes a, Lanes b) { return Lanes(hn::Max(b.v, a.v)); }
   friend HWY_INLINE Lanes abs(Lanes a) { return Lanes(hn::Abs(a.v)); }
+  friend HWY_INLINE LaneBits floatBitsToUint(Lanes a) { return LaneBits(hn::BitCast(DU(), a.v)); }
   friend HWY_INLINE Lanes sqrt(Lanes a) { return Lanes(hn::Sqrt(a.v)); }
   friend HWY_INLINE Lanes log(Lanes a) { return Lanes(hn::Log(D(), a.v)); }
   friend HWY_INLINE Lanes exp(Lanes a) {
@@ -68,6 +92,8 @@ struct Lanes {
     return Lanes(hn::IfThenElse(hn::Eq(a.v, a.v), result, a.v));
   }
 };
+
+HWY_INLINE Lanes uintBitsToFloat(LaneBits a) { return Lanes(hn::BitCast(D(), a.v)); }
 
 // Friends and members of class templates do not inherit the target of the enclosing region, so each of them
 // must specify it.
@@ -82,11 +108,25 @@ struct Lanes {
 template <>
 struct ScalarTraits<Lanes> {
   using boolean = LaneMask;
+  using bits32 = LaneBits;
   using constant = float;  // a vector cannot be a compile-time constant
 };
 
 HWY_INLINE Lanes load(const float* from) { return Lanes(hn::LoadU(D(), from)); }
 HWY_INLINE void store(Lanes a, float* to) { hn::StoreU(a.v, D(), to); }
+
+// Integers of 32 or 16 bits, which have 32 in a lane.
+HWY_INLINE LaneBits load(const std::uint32_t* from) { return LaneBits(hn::LoadU(DU(), from)); }
+HWY_INLINE LaneBits load(const std::uint16_t* from) {
+  return LaneBits(hn::PromoteTo(DU(), hn::LoadU(hn::Rebind<std::uint16_t, D>(), from)));
+}
+HWY_INLINE void store(LaneBits a, std::uint32_t* to) { hn::StoreU(a.v, DU(), to); }
+HWY_INLINE void store(LaneBits a, std::uint16_t* to) {
+  const hn::Rebind<std::uint16_t, D> halves;
+  hn::StoreU(hn::TruncateTo(halves, a.v), halves, to);
+}
+// first, first + 1, ...
+HWY_INLINE LaneBits consecutive(std::uint32_t first) { return LaneBits(hn::Iota(DU(), first)); }
 
 // Load and store kLanes consecutive vectors of 3 or 4 floats.
 HWY_INLINE Vec3<Lanes> load3(const float* from) {

@@ -21,11 +21,19 @@ class ProjectBackwardRange {
   void run(std::size_t begin, std::size_t end, const ParameterGradient& out, double* camera_sum) const;
 
  private:
-  void run_last(std::size_t begin, std::size_t count, const ParameterGradient& out, double* camera_sum) const;
+  struct GroupGradients {  // of the Gaussians of a group; opacity 0 for those that are not shown
+    ProjectedSplat splat[kMaxGroup] = {};
+    Splat dL_dsplat[kMaxGroup] = {};
+  };
+  void run_group(std::size_t begin, GroupGradients& spread, const ParameterGradient& out,
+                 double* camera_sum) const;
+  void run_last(std::size_t begin, std::size_t count, GroupGradients& spread, const ParameterGradient& out,
+                double* camera_sum) const;
 
   GaussianGroups groups_;
   Math<float>::Pinhole camera_;
   Math<float>::RenderSettings settings_;
+  std::span<const VisibleBlock> visible_;
   std::span<const ProjectedSplat> splats_;
   std::span<const Splat> dL_dsplat_;
   bool lifts_clamped_;

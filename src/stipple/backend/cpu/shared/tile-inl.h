@@ -92,12 +92,12 @@ HWY_INLINE std::uint32_t rows_in_reach(const ProjectedSplat& p, int tile_y) {
 // operations. For even r, bit r of the result is set if row r or r + 1 must be drawn.
 HWY_INLINE std::uint32_t row_pairs(std::uint32_t rows) { return (rows | rows >> 1) & 0x5555; }
 
-// The channels to blend for a splat: its own, or the Gaussian's four values in `given`. The choice is made at
+// The channels to blend for a splat: its own, or its four values in `given`. The choice is made at
 // compile time; at run time it would slow the kernels down by 5 %.
 template <bool kGiven>
-HWY_INLINE const float* channels_of(const ProjectedSplat& p, const float* given, std::uint32_t gaussian) {
-  if constexpr (kGiven) return given + std::size_t{4} * gaussian;
-  (void)given, (void)gaussian;
+HWY_INLINE const float* channels_of(const ProjectedSplat& p, const float* given, std::uint32_t row) {
+  if constexpr (kGiven) return given + std::size_t{4} * row;
+  (void)given, (void)row;
   return &p.splat.channels.x;
 }
 

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "stipple/backend/cuda/runtime/host_ranges.h"
+#include "stipple/backend/cuda/runtime/page_pool.h"
 #include "stipple/core/device.h"
 
 namespace stipple::cuda {
@@ -36,8 +38,9 @@ class DeviceGuard {
   int device_, before_ = 0;
 };
 
-// One GPU, one stream on which all work runs in order, and the count of bytes in use. Every block of its
-// memory shares ownership of it, so that arrays may outlive the backend.
+// One GPU, one stream on which all work runs in order, and the count of bytes in use, of which there are
+// never more than `max_bytes`. A page counts as a whole. Every block of its memory shares ownership of it, so
+// that arrays may outlive the backend.
 class CudaContext {
  public:
   CudaContext(int device, std::size_t max_bytes);
@@ -47,8 +50,24 @@ class CudaContext {
 
   int device() const { return device_; }
   cudaStream_t stream() const { return stream_; }
-  void* allocate(std::size_t bytes);  // throws OutOfMemory
-  void free(void* data, std::size_t bytes) noexcept;
+
+  struct Block {
+    void* data = nullptr;
+    std::size_t bytes = 0;  // that it counts as
+    Place place = Place::kDevice;
+    bool is_paged = false;  // large blocks of the device are; `pages` is valid then
+    PagePool::Block pages;
+  };
+  Block allocate(std::size_t bytes);          // throws OutOfMemory
+  Block allocate_on_host(std::size_t bytes);  // the same in memory of the host, which does not count as used
+  void free(const Block& block) noexcept;
+  // Throws OutOfMemory, and has then changed nothing. Returns false if the block cannot be resized.
+  bool resize(Block& block, std::size_t bytes);
+  bool is_paged(std::size_t bytes) const { return pages_ && bytes >= kLeastPagedBytes; }
+
+  // Of the memory of the host; null if the device cannot access it.
+  const HostRanges* host_ranges() const { return host_ranges_.get(); }
+
   void wait() const;                   // until all queued work is done
   void wait_for(cudaStream_t other);   // work queued here from now on waits for all work queued there
   void make_wait(cudaStream_t other);  // the other way round
@@ -66,12 +85,24 @@ class CudaContext {
   void give_back(Pinned block);
 
  private:
+  // A page is never divided, so that smaller blocks would waste too much.
+  static constexpr std::size_t kLeastPagedBytes = std::size_t{16} << 20;
+
+  void claim(std::size_t bytes, std::size_t wanted);
+  void unclaim(std::size_t bytes) noexcept;
+  [[noreturn]] void fail(std::size_t wanted, const char* why) const;
+  template <class Work>
+  CUresult with_more_memory(Work work);
+  void* allocate_in_pool(std::size_t bytes);
+  std::size_t most_kept_bytes() const noexcept;
   void limit_pool() noexcept;
   void limit_pool_if_changed() noexcept;
 
   int device_;
   cudaStream_t stream_ = nullptr;
-  cudaMemPool_t pool_ = nullptr;
+  cudaMemPool_t pool_ = nullptr;     // of small blocks
+  std::unique_ptr<PagePool> pages_;  // of large ones; null if the device has no pages
+  std::unique_ptr<HostRanges> host_ranges_;
   std::mutex event_mutex_;
   cudaEvent_t event_ = nullptr;  // to synchronise with other streams
   std::size_t max_bytes_;
@@ -104,17 +135,17 @@ class PinnedBlock {
 
 class CudaMemory : public Memory {
  public:
-  CudaMemory(std::shared_ptr<CudaContext> context, std::size_t bytes);
-  explicit CudaMemory(void* borrowed) : bytes_(0), data_(borrowed) {}
+  CudaMemory(std::shared_ptr<CudaContext> context, std::size_t bytes, Place place = Place::kDevice);
+  explicit CudaMemory(void* borrowed) { block_.data = borrowed; }
   ~CudaMemory() override;
   CudaMemory(const CudaMemory&) = delete;
   CudaMemory& operator=(const CudaMemory&) = delete;
-  void* data() const { return data_; }
+  void* data() const { return block_.data; }
+  bool resize(std::size_t bytes) { return context_ && context_->resize(block_, bytes); }
 
  private:
   std::shared_ptr<CudaContext> context_;  // null if the memory is borrowed
-  std::size_t bytes_;
-  void* data_;
+  CudaContext::Block block_;
 };
 
 // The device pointer of an array of this backend, for kernels; null if the array is empty.

@@ -9,38 +9,52 @@
 
 namespace stipple::cuda {
 
-struct AdamArrays {  // one parameter array as plain floats
-  float *value, *first_moment, *second_moment;
+// A parameter array whose moments all have 32 bits, as plain words. `key` is that of the first word
+// (MomentKeys).
+struct AdamArrays {
+  float* value;
+  std::uint32_t* moments;
+  std::uint32_t key;
+};
+
+struct HarmonicArrays {  // the SH coefficients
+  float* value;
+  std::uint32_t* base;
+  std::uint16_t* rest;
+  std::uint32_t base_key, rest_key;
+};
+
+struct StepArrays {
+  AdamArrays mean, log_scale, rotation, logit_opacity;
+  HarmonicArrays sh;
 };
 
 template <class T>
-AdamArrays adam_arrays(DeviceArray<T>& value, DeviceArray<T>& first, DeviceArray<T>& second) {
-  return {reinterpret_cast<float*>(pointer(value)), reinterpret_cast<float*>(pointer(first)),
-          reinterpret_cast<float*>(pointer(second))};
+float* float_pointer(DeviceArray<T>& array) {
+  return reinterpret_cast<float*>(pointer(array));
 }
 
-// The arrays of every parameter.
-template <class T>
-using AdamArraysOf = AdamArrays;
-using StepArrays = GaussianArrays<AdamArraysOf>;
-
-inline StepArrays step_arrays(TrainState& state) {
-  StepArrays arrays;
-  for_each_parameter([](int, auto& value, auto& first, auto& second,
-                        AdamArrays& to) { to = adam_arrays(value, first, second); },
-                     state.gaussians, state.moments.first, state.moments.second, arrays);
-  return arrays;
+inline StepArrays step_arrays(TrainState& state, const AdamOptions& options) {
+  DeviceGaussians& g = state.gaussians;
+  AdamMoments& m = state.moments;
+  const MomentKeys key = moment_keys(options.step, state.part, g.sh_degree);
+  return {{float_pointer(g.mean), pointer(m.mean), key.mean},
+          {float_pointer(g.log_scale), pointer(m.log_scale), key.log_scale},
+          {float_pointer(g.rotation), pointer(m.rotation), key.rotation},
+          {float_pointer(g.logit_opacity), pointer(m.logit_opacity), key.logit_opacity},
+          {float_pointer(g.sh), pointer(m.sh_base), pointer(m.sh_rest), key.sh_base, key.sh_rest}};
 }
 
 struct AdamSettings {
   M::AdamRule rule;  // without a learning rate, which `of` has for each parameter
   ParameterRules of;
-  bool visible_only;
+  bool visible_only, harmonics_of_visible_only;
 };
 
 inline AdamSettings adam_settings(const AdamOptions& o, const LossOptions& loss, std::size_t gaussian_count,
                                   int view_count) {
-  return {adam_rule(o), parameter_rules(o, loss, gaussian_count, view_count), o.visible_only};
+  return {adam_rule(o), parameter_rules(o, loss, gaussian_count, view_count), o.visible_only,
+          o.harmonics_of_visible_only()};
 }
 
 // Whether no view of the pass has overflowed or met a value that is not finite, so that the update may run.
@@ -50,24 +64,27 @@ __device__ inline bool may_update(const ViewStatus* status, int view_count) {
   return may;
 }
 
-__device__ inline M::AdamParameter adam_step(float value, float first_moment, float second_moment,
-                                             float gradient, float rate, M::AdamRule rule) {
-  rule.rate = rate;
-  M::AdamParameter p;
-  p.value = value;
-  p.first_moment = first_moment;
-  p.second_moment = second_moment;
-  return M::adam(p, gradient, rule);
+__device__ inline M::AdamParameter unpacked(float value, std::uint32_t moments) {
+  return M::with_wide_moments(value, moments);
+}
+__device__ inline M::AdamParameter unpacked(float value, std::uint16_t moments) {
+  return M::with_narrow_moments(value, moments);
+}
+__device__ inline void pack(const M::AdamParameter& p, std::uint32_t random, std::uint32_t& moments) {
+  moments = M::wide_moments(p, random);
+}
+__device__ inline void pack(const M::AdamParameter& p, std::uint32_t random, std::uint16_t& moments) {
+  moments = static_cast<std::uint16_t>(M::narrow_moments(p, random));
 }
 
-// The same in memory, one float at a time.
-__device__ inline void adam_in_place(const AdamArrays& arrays, std::size_t at, float gradient, float rate,
-                                     const M::AdamRule& rule) {
-  const M::AdamParameter p =
-      adam_step(arrays.value[at], arrays.first_moment[at], arrays.second_moment[at], gradient, rate, rule);
-  arrays.value[at] = p.value;
-  arrays.first_moment[at] = p.first_moment;
-  arrays.second_moment[at] = p.second_moment;
+// Updates a value and its moments, which the random word rounds.
+template <class Word>
+__device__ inline void adam_step(float& value, Word& moments, float gradient, float rate, M::AdamRule rule,
+                                 std::uint32_t random) {
+  rule.rate = rate;
+  const M::AdamParameter p = M::adam(unpacked(value, moments), gradient, rule);
+  value = p.value;
+  pack(p, random, moments);
 }
 
 }  // namespace stipple::cuda

@@ -58,16 +58,16 @@ struct StagedSplat {
 
 // With kGiven, `channels` replaces the splat's own.
 template <bool kGiven>
-__device__ StagedSplat stage(const ProjectedSplat* splats, const float4* channels, unsigned gaussian,
+__device__ StagedSplat stage(const ProjectedSplat* splats, const float4* channels, unsigned row,
                              float log2_alpha_max) {
-  const auto* from = reinterpret_cast<const float4*>(splats + gaussian);
+  const auto* from = reinterpret_cast<const float4*>(splats + row);
   const float4 p = from[0], q = from[1], r = from[2];
   const float log2_opacity = reinterpret_cast<const float*>(from + 3)[1];
   const M::FoldedSplat f = M::fold(Vec2f(p.x, p.y), Vec3f(p.z, p.w, q.x), log2_opacity, log2_alpha_max);
   StagedSplat s;
   s.shape = make_float4(f.mean_px.x, f.mean_px.y, f.curve.x, f.curve.y);
   s.limits = make_float4(f.curve.z, f.log2_opacity, f.max_exponent, 0);
-  s.color = kGiven ? channels[gaussian] : make_float4(q.z, q.w, r.x, r.y);
+  s.color = kGiven ? channels[row] : make_float4(q.z, q.w, r.x, r.y);
   return s;
 }
 

@@ -38,7 +38,7 @@ struct SplatSums {
   float field[kFields] = {};
 };
 
-// The sums of Gaussian i.
+// The sums of splat i.
 template <class K>
 __device__ SplatSums<K> load_sums(const float* sums, unsigned i) {
   SplatSums<K> sum;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From blend_backward's sums, per Gaussian or per pair of Gaussian and tile, to the splats' gradients.
+// From blend_backward's sums, per splat or per pair of splat and tile, to the splats' gradients.
 #include "stipple/backend/cuda/cuda_backend.h"
 #include "stipple/backend/cuda/shared/splat_sums.cuh"
+#include "stipple/backend/cuda/shared/visible_row.cuh"
 
 namespace stipple::cuda {
 
@@ -65,19 +66,19 @@ __device__ inline void store_splat(const Splat& s, Splat* to, unsigned i) {
 
 template <class K>
 __global__ void __launch_bounds__(kSumThreads)
-    sum_kernel(const ProjectedSplat* splats, const PairRange* pairs_from_gaussian, unsigned count,
+    sum_kernel(const ProjectedSplat* splats, const PairRange* pairs_from_splat, unsigned capacity,
                float* sums, std::uint32_t stamp, Splat* dL_dsplat, Vec2f* absolute, ViewStatus* status) {
   const unsigned i = blockIdx.x * kSumThreads + threadIdx.x;
-  const bool is_seen = i < count && splats[i].splat.opacity > 0;
+  const bool is_written = i < written_rows(status, capacity);
+  const bool is_seen = is_written && splats[i].splat.opacity > 0;
   SplatSums<K> sum;
   if constexpr (K::kFixedOrder)
-    sum = sum_run<K>(sums, stamp,
-                     is_seen && !status->has_overflowed ? pairs_from_gaussian[i] : PairRange{0, 0});
+    sum = sum_run<K>(sums, stamp, is_seen && !status->has_overflowed ? pairs_from_splat[i] : PairRange{0, 0});
   else if (is_seen) {
     sum = load_sums<K>(sums, i);
     clear_sums<K>(sums, i);
   }
-  if (i >= count) return;
+  if (!is_written) return;
   Splat g{{0, 0}, {0, 0, 0}, 0, {0, 0, 0, 0}};
   if (is_seen) g = splat_gradient(splats, i, sum);
   if (!is_finite(g)) status->is_bad = 1;

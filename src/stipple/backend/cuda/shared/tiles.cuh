@@ -7,6 +7,7 @@
 // therefore compiled without contraction to fused multiply-adds (see src/stipple/CMakeLists.txt): every
 // operation is then rounded separately, wherever it is inlined.
 #include "stipple/backend/backend.h"
+#include "stipple/backend/cuda/cuda_pass.h"
 #include "stipple/backend/cuda/shared/kernel.cuh"
 
 namespace stipple::cuda {
@@ -32,6 +33,18 @@ struct TileSearch {  // of one splat
 
 __device__ inline int length(M::TileRange range) {
   return range.end > range.begin ? range.end - range.begin : 0;
+}
+
+__device__ inline M::Footprint footprint_of(const ProjectedSplat& p) {
+  const auto* from = reinterpret_cast<const float4*>(&p);
+  const float4 a = from[0], b = from[1], c = from[2], d = from[3];
+  M::Footprint f;
+  f.mean_px = Vec2f(a.x, a.y);
+  f.conic = Vec3f(a.z, a.w, b.x);
+  f.opacity = b.y;
+  f.depth = c.z;
+  f.half_extent_px = Vec2f(c.w, d.x);
+  return f;
 }
 
 template <class T>
@@ -62,10 +75,36 @@ __device__ inline unsigned count_tiles(const TileSearch& search, int column_coun
   return count;
 }
 
-// Calls write(tile, place, gaussian) for every tile of every lane's splat. Tiles are counted from the band's
+// What project tells bin about all splats: the sums over a block, and from these those over the view.
+struct BlockTotals {
+  unsigned pairs, gaussians;
+
+  __device__ void begin() {  // by all threads, before a __syncthreads()
+    if (threadIdx.x == 0) pairs = gaussians = 0;
+  }
+  __device__ void add(unsigned tiles) {  // by whole warps: the tiles of each lane's splat
+    const unsigned warp_pairs = sum_over_warp(tiles);
+    const unsigned warp_gaussians = __popc(__ballot_sync(kAllLanes, tiles > 0));
+    if (lane_index() != 0 || warp_pairs == 0) return;
+    atomicAdd(&pairs, warp_pairs);
+    atomicAdd(&gaussians, warp_gaussians);
+  }
+  __device__ void finish(ViewStatus* status) const {  // by all threads, after a __syncthreads()
+    if (threadIdx.x != 0 || pairs == 0) return;
+    atomicAdd(&status->pair_count, static_cast<unsigned long long>(pairs));
+    atomicAdd(&status->gaussian_count, gaussians);
+  }
+};
+
+// The key by which bin sorts a splat.
+__device__ inline unsigned depth_key_of(unsigned tiles, float depth) {
+  return tiles > 0 ? __float_as_uint(depth) : 0xffffffffu;
+}
+
+// Calls write(tile, place, splat) for every tile of every lane's splat. Tiles are counted from the band's
 // first row, places from the lane's `first`.
 template <class F>
-__device__ void for_each_tile(const TileSearch& search, unsigned gaussian, int column_count, int first_row,
+__device__ void for_each_tile(const TileSearch& search, unsigned splat, int column_count, int first_row,
                               unsigned first, F write) {
   const auto write_row = [&](unsigned of, int row, M::TileRange c, unsigned at) {
     const int row_begin = (row - first_row) * column_count;
@@ -75,13 +114,13 @@ __device__ void for_each_tile(const TileSearch& search, unsigned gaussian, int c
   const int alone = min(search.row_count(), kRowsAlone);
   for (int i = 0; i < alone; ++i) {
     const M::TileRange c = search.columns(search.rows.begin + i, column_count);
-    write_row(gaussian, search.rows.begin + i, c, at);
+    write_row(splat, search.rows.begin + i, c, at);
     at += length(c);
   }
   for (unsigned tall = __ballot_sync(kAllLanes, search.row_count() > kRowsAlone); tall; tall &= tall - 1) {
     const int owner = __ffs(static_cast<int>(tall)) - 1;
     const TileSearch shared = broadcast(search, owner);
-    const unsigned of = __shfl_sync(kAllLanes, gaussian, owner);
+    const unsigned of = __shfl_sync(kAllLanes, splat, owner);
     unsigned next = __shfl_sync(kAllLanes, at, owner);
     for (int begin = shared.rows.begin + kRowsAlone; begin < shared.rows.end; begin += kWarp) {
       const int row = begin + lane_index();

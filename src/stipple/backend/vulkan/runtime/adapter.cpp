@@ -125,6 +125,8 @@ Abilities abilities_of(const Query& query, const VkQueueFamilyProperties& family
   for (std::uint32_t i = 0; i < query.memory.memoryHeapCount; ++i)
     if (query.memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
       a.heap_bytes = std::max(a.heap_bytes, query.memory.memoryHeaps[i].size);
+  a.has_other_memory = query.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU ||
+                       query.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   a.has_memory_budget = has_extension(query.extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   a.is_portability_subset = has_extension(query.extensions, "VK_KHR_portability_subset");
   if (family.timestampValidBits > 0)
@@ -244,6 +246,7 @@ void Instance::find_adapters() {
     Adapter a;
     a.handle = device;
     a.name = query.properties.deviceName;
+    for (const unsigned byte : query.properties11.deviceUUID) a.id += fmt::format("{:02x}", byte);
     a.queue_family = static_cast<std::uint32_t>(family - families.begin());
     a.is_software = query.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
     a.is_discrete = query.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;

@@ -19,6 +19,7 @@ struct Abilities {
   VkDeviceSize max_allocation_bytes = 0;
   VkDeviceSize heap_bytes = 0;         // of the largest heap on the device
   bool has_memory_budget = false;      // VK_EXT_memory_budget
+  bool has_other_memory = false;       // the host's memory is not the device's, or stands for it
   bool is_portability_subset = false;  // the driver translates to another API, such as Metal
   double timestamp_ns = 0;             // per tick; 0 if the queue has no timestamps
   std::uint64_t timestamp_mask = 0;    // the bits that count
@@ -27,6 +28,7 @@ struct Abilities {
 struct Adapter {
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   std::string name;
+  std::string id;  // the driver's UUID of the device
   std::uint32_t queue_family = 0;
   bool is_software = false;  // it runs on the CPU
   bool is_discrete = false;

@@ -13,6 +13,8 @@ namespace stipple::vulkan {
 
 namespace {
 
+// At most this, or 1 / kMostRetiredPart of the memory, is retired for long.
+constexpr std::size_t kMostRetiredBytes = std::size_t{1} << 19, kMostRetiredPart = 32;
 constexpr double kMiB = 1 << 20;
 constexpr VkDeviceSize kBlockBytes = VkDeviceSize{32} << 20;
 constexpr std::size_t kHostChunkBytes = std::size_t{1} << 20;
@@ -32,6 +34,8 @@ std::size_t padded(std::size_t bytes) {
   return bytes > kMost ? kMost : (std::max<std::size_t>(bytes, 1) + 15) / 16 * 16;
 }
 
+std::size_t own_bytes(const Buffer& buffer) { return buffer.place == Place::kDevice ? buffer.bytes : 0; }
+
 VkBuffer make_handle(VkDevice device, VkDeviceSize bytes) {
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = bytes;
@@ -44,8 +48,8 @@ VkBuffer make_handle(VkDevice device, VkDeviceSize bytes) {
 
 }  // namespace
 
-VulkanMemory::VulkanMemory(std::shared_ptr<Context> context, std::size_t bytes)
-    : context_(std::move(context)), bytes_(padded(bytes)), buffer_(context_->allocate(bytes_)) {}
+VulkanMemory::VulkanMemory(std::shared_ptr<Context> context, std::size_t bytes, Place place)
+    : context_(std::move(context)), bytes_(padded(bytes)), buffer_(context_->allocate(bytes_, place)) {}
 
 VulkanMemory::~VulkanMemory() { context_->retire(buffer_); }
 
@@ -108,6 +112,7 @@ void Context::open_memory(const Adapter& adapter) {
   const std::uint32_t local = find({kLocal}), parameters = find({kLocal | kHost, kHost}),
                       copies = find({kHost | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, kHost});
   device_pool_ = std::make_unique<MemoryPool>(device_, local, kBlockBytes, false);
+  host_pool_ = std::make_unique<MemoryPool>(device_, copies, kBlockBytes, false);
   parameter_pool_ = std::make_unique<MemoryPool>(device_, parameters, kHostChunkBytes, true);
   copy_pool_ = std::make_unique<MemoryPool>(device_, copies, 4 * kHostChunkBytes, true);
   check(make_buffer(256, *device_pool_, nothing_), "allocate memory");
@@ -127,6 +132,7 @@ Context::~Context() {
   }
   for (auto& [name, module] : modules_) vkDestroyShaderModule(device_, module, nullptr);
   device_pool_.reset();
+  host_pool_.reset();
   parameter_pool_.reset();
   copy_pool_.reset();
   vkDestroyDevice(device_, nullptr);
@@ -161,41 +167,57 @@ void Context::free_now(const Buffer& buffer, MemoryPool& pool) noexcept {
   pool.free(buffer.range);
 }
 
-Buffer Context::allocate(std::size_t bytes) {
+Buffer Context::allocate(std::size_t bytes, Place place) {
   const std::lock_guard lock(mutex_);
+  const bool is_own = place == Place::kDevice;
   const auto fail = [&](const char* why) {
-    throw OutOfMemory(fmt::format("cannot allocate {:.0f} MiB on the GPU: {:.0f} MiB are in use, {}",
-                                  static_cast<double>(bytes) / kMiB, static_cast<double>(used_bytes_) / kMiB,
-                                  why));
+    const double mib = static_cast<double>(bytes) / kMiB;
+    if (!is_own) throw OutOfMemory(fmt::format("cannot allocate {:.0f} MiB on the host for the GPU", mib));
+    throw OutOfMemory(fmt::format("cannot allocate {:.0f} MiB on the GPU: {:.0f} MiB are in use, {}", mib,
+                                  static_cast<double>(used_bytes_) / kMiB, why));
   };
   if (bytes > abilities_.max_allocation_bytes) fail("and its driver cannot allocate as much at once");
-  const auto is_over = [&] { return bytes > max_bytes_ || used_bytes_ > max_bytes_ - bytes; };
-  if (is_over()) wait_for_all();  // frees what has been retired
+  const auto is_over = [&] { return is_own && (bytes > max_bytes_ || used_bytes_ > max_bytes_ - bytes); };
+  // This frees what has been retired, as the arrays of a refinement one after another.
+  if (is_over() || retired_bytes_ > std::max(kMostRetiredBytes, used_bytes_ / kMostRetiredPart))
+    wait_for_all();
   if (is_over()) fail("and the total would exceed the memory limit");
   Buffer buffer;
-  VkResult result = make_buffer(bytes, *device_pool_, buffer);
-  if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
+  const auto is_full = [&](VkResult result) {
+    return result == VK_ERROR_OUT_OF_DEVICE_MEMORY || (!is_own && result == VK_ERROR_OUT_OF_HOST_MEMORY);
+  };
+  VkResult result = make_buffer(bytes, pool_of(place), buffer);
+  if (is_full(result)) {
     wait_for_all();
-    result = make_buffer(bytes, *device_pool_, buffer);
+    result = make_buffer(bytes, pool_of(place), buffer);
   }
-  if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY) fail("and other programs may hold the rest");
+  if (is_full(result)) fail("and other programs may hold the rest");
   check(result, "allocate memory");
-  used_bytes_ += bytes;
-  peak_bytes_ = std::max(peak_bytes_, used_bytes_);
+  buffer.place = place;
   buffer.bytes = bytes;
+  used_bytes_ += own_bytes(buffer);
+  peak_bytes_ = std::max(peak_bytes_, used_bytes_);
   return buffer;
 }
 
 void Context::retire(const Buffer& buffer) noexcept {
   const std::lock_guard lock(mutex_);
   if (submitted_.empty() && (!current_ || current_->is_empty)) {
-    used_bytes_ -= buffer.bytes;
-    free_now(buffer, *device_pool_);
+    used_bytes_ -= own_bytes(buffer);
+    free_now(buffer, pool_of(buffer.place));
     return;
   }
   // Without a batch under way, the last submitted one is the last that can use the buffer.
   Batch& last = current_ && !current_->is_empty ? *current_ : *submitted_.back();
   last.retired.push_back(buffer);
+  retired_bytes_ += buffer.bytes;
+}
+
+void Context::forget_retired(const Batch& batch) noexcept {
+  for (const Buffer& buffer : batch.retired) {
+    used_bytes_ -= own_bytes(buffer);
+    retired_bytes_ -= buffer.bytes;
+  }
 }
 
 std::unique_ptr<Context::Batch> Context::make_batch() {
@@ -219,7 +241,7 @@ std::unique_ptr<Context::Batch> Context::make_batch() {
 }
 
 void Context::destroy(Batch& batch) noexcept {
-  for (const Buffer& buffer : batch.retired) free_now(buffer, *device_pool_);
+  for (const Buffer& buffer : batch.retired) free_now(buffer, pool_of(buffer.place));
   for (const Batch::Chunk& chunk : batch.parameters) free_now(chunk.buffer, *parameter_pool_);
   for (const Batch::Chunk& chunk : batch.copies) free_now(chunk.buffer, *copy_pool_);
   for (VkDescriptorPool pool : batch.descriptor_pools) vkDestroyDescriptorPool(device_, pool, nullptr);
@@ -254,7 +276,7 @@ void Context::submit() {
   if (result != VK_SUCCESS) {
     // What was recorded will never run, though later work relies on it: the device is of no further use.
     is_lost_ = true;
-    for (const Buffer& buffer : batch->retired) used_bytes_ -= buffer.bytes;
+    forget_retired(*batch);
     destroy(*batch);
     check(result, "start the work on the GPU");
   }
@@ -268,10 +290,8 @@ void Context::recycle_first() {
     is_lost_ = true;
     check(result, "finish the work on the GPU");
   }
-  for (const Buffer& buffer : batch.retired) {
-    used_bytes_ -= buffer.bytes;
-    free_now(buffer, *device_pool_);
-  }
+  forget_retired(batch);
+  for (const Buffer& buffer : batch.retired) free_now(buffer, pool_of(buffer.place));
   batch.retired.clear();
   // One chunk for small copies is kept for the next batch.
   while (batch.copies.size() > 1 || (!batch.copies.empty() && batch.copies[0].bytes > kHostChunkBytes)) {

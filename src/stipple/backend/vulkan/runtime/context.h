@@ -26,11 +26,12 @@ struct Buffer {
   VkBuffer handle = VK_NULL_HANDLE;
   MemoryPool::Range range;
   std::size_t bytes = 0;  // as requested; the memory may be larger
+  Place place = Place::kDevice;
 };
 
 class VulkanMemory : public Memory {
  public:
-  VulkanMemory(std::shared_ptr<Context> context, std::size_t bytes);
+  VulkanMemory(std::shared_ptr<Context> context, std::size_t bytes, Place place = Place::kDevice);
   ~VulkanMemory() override;
   VulkanMemory(const VulkanMemory&) = delete;
   VulkanMemory& operator=(const VulkanMemory&) = delete;
@@ -73,7 +74,8 @@ class Context : public std::enable_shared_from_this<Context> {
   int submit_count() const { return submit_count_; }  // batches that the device has been given
   void lose_after(int submits) { lost_at_ = submit_count_ + submits; }  // for tests: the device is lost then
 
-  Buffer allocate(std::size_t bytes);          // throws OutOfMemory
+  // Throws OutOfMemory. Memory of the host does not count as used.
+  Buffer allocate(std::size_t bytes, Place place = Place::kDevice);
   void retire(const Buffer& buffer) noexcept;  // frees it once the commands recorded so far have completed
 
   // Adds a kernel to those of the library. Its name and words must outlive the context.
@@ -103,7 +105,9 @@ class Context : public std::enable_shared_from_this<Context> {
   Kernel make_kernel(const std::string& shader, std::span<const std::uint32_t> constants);
   const Kernel& kernel(const std::string& shader, std::span<const std::uint32_t> constants);
   VkResult make_buffer(std::size_t bytes, MemoryPool& pool, Buffer& buffer);
+  void forget_retired(const Batch& batch) noexcept;
   void free_now(const Buffer& buffer, MemoryPool& pool) noexcept;
+  MemoryPool& pool_of(Place place) { return place == Place::kHost ? *host_pool_ : *device_pool_; }
 
   std::unique_ptr<Batch> make_batch();
   void destroy(Batch& batch) noexcept;
@@ -125,11 +129,12 @@ class Context : public std::enable_shared_from_this<Context> {
 
   Abilities abilities_;
   std::size_t max_bytes_, used_bytes_ = 0, peak_bytes_ = 0;
+  std::size_t retired_bytes_ = 0;  // freed, but work under way may use them
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
   std::uint32_t queue_family_;
   // Parameters are in the device's memory if the host can write there; copies are where the host reads fast.
-  std::unique_ptr<MemoryPool> device_pool_, parameter_pool_, copy_pool_;
+  std::unique_ptr<MemoryPool> device_pool_, host_pool_, parameter_pool_, copy_pool_;
   std::map<std::pair<std::string, std::vector<std::uint32_t>>, Kernel> kernels_;
   std::map<std::string, VkShaderModule> modules_;
   std::vector<Shader> added_shaders_;

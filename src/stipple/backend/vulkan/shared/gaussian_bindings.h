@@ -24,6 +24,17 @@ void bind_parameters(Arrays& arrays, std::size_t first, std::size_t count, Kerne
       arrays);
 }
 
+// The same for the moments. At degree 0, sh_rest is empty and bound as such.
+inline void bind_moments(AdamMoments& m, std::size_t first, std::size_t count, KernelRun& kernel) {
+  const auto rest = static_cast<std::size_t>(m.sh_rest_count());
+  kernel.window(m.mean, first * 3, count * 3)
+      .window(m.log_scale, first * 3, count * 3)
+      .window(m.rotation, first * 4, count * 4)
+      .window(m.logit_opacity, first, count)
+      .window(m.sh_base, first * 3, count * 3)
+      .window(m.sh_rest, first * rest, count * rest);
+}
+
 // Bindings 1 to 8 of shared/gaussian.glsl.
 inline void bind_gaussians(const DeviceGaussians& g, const Precomputed& given, std::size_t first,
                            std::size_t count, KernelRun& kernel) {

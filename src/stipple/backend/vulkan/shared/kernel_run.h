@@ -34,11 +34,15 @@ class KernelRun {
   KernelRun& bind(const DeviceArray<T>* array) {
     return array ? bind(*array) : bind(Binding{});
   }
-  // Elements [first, first + count) of an array.
+  // Elements [first, first + count) of an array, and the rest of the last word: kernels see whole words, of
+  // which memory always has enough.
   template <class T>
   KernelRun& window(const DeviceArray<T>& array, std::size_t first, std::size_t count) {
     if (array.empty()) return bind(Binding{});
-    return bind(Binding{memory_of(array.memory()), first * sizeof(T), count * sizeof(T)});
+    return window(*memory_of(array.memory()), first * sizeof(T), count * sizeof(T));
+  }
+  KernelRun& window(const VulkanMemory& memory, std::size_t offset, std::size_t bytes) {
+    return bind(Binding{&memory, offset, (bytes + 3) / 4 * 4});
   }
   // The four bindings of a split array (shared/split_array.glsl).
   template <class T>

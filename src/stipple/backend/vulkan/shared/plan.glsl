@@ -2,7 +2,8 @@
 // The words of a plan (VulkanPass::plan): how much work bin has, and the arguments of its indirect dispatches.
 const uint kPlanGaussians = 0;
 const uint kPlanPairs = 1;
-const uint kPlanArguments = 2;  // of three words each, see bin_plan.comp
+const uint kPlanSplats = 2;
+const uint kPlanArguments = 3;  // of three words each, see bin_plan.comp
 
 const uint kGroupItems = 256;   // of kernels with one thread per item
 const uint kScanBlock = 1024;

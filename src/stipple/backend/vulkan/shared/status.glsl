@@ -7,6 +7,7 @@ const uint kLossSquares = 3;
 const uint kPairsLow = 4;
 const uint kPairsHigh = 5;
 const uint kGaussians = 6;
+const uint kSplats = 7;
 const uint kCamera = 8;
 const uint kBackground = 24;
 const uint kStatusWords = 64;

@@ -14,7 +14,7 @@ const uint kTilePixels = 256;
 const uint kChunk = 256;  // slots, see ChunkList in vulkan_pass.h
 
 READ_SPLIT(vec4, splat, 1, VECTOR_SHIFT)
-READ_SPLIT(uint, gaussian_from_slot, 5, WORD_SHIFT)
+READ_SPLIT(uint, splat_from_slot, 5, WORD_SHIFT)
 layout(std430, binding = 9) readonly buffer SlotBegins { uint slot_begin[]; };
 layout(std430, binding = 10) readonly buffer GivenChannels { vec4 given_channels[]; };
 

@@ -19,17 +19,21 @@
     return rule;                         \
   }
 
-// The update of the value at `at` of three arrays.
-#define ADAM_IN_PLACE(values, moments1, moments2, at, gradient, rate) \
-  {                                                                   \
-    AdamParameter p;                                                  \
-    p.value = values[at];                                             \
-    p.first_moment = moments1[at];                                    \
-    p.second_moment = moments2[at];                                   \
-    p = adam(p, gradient, adam_rule(rate));                           \
-    values[at] = p.value;                                             \
-    moments1[at] = p.first_moment;                                    \
-    moments2[at] = p.second_moment;                                   \
+// Updates the value at `at` of an array and its word of moments, which has 32 bits; `random` rounds them.
+#define ADAM_IN_PLACE(values, at, moments, word, gradient, rate, random)                             \
+  {                                                                                                  \
+    AdamParameter p = adam(with_wide_moments(values[at], moments[word]), gradient, adam_rule(rate)); \
+    values[at] = p.value;                                                                            \
+    moments[word] = wide_moments(p, random);                                                         \
+  }
+
+// The same with a word of 16 bits, the lower (half_word = 0) or upper one of `pair`.
+#define ADAM_IN_PAIR(values, at, pair, half_word, gradient, rate, random)                            \
+  {                                                                                                  \
+    uint stored = bitfieldExtract(pair, int(16u * half_word), 16);                                   \
+    AdamParameter p = adam(with_narrow_moments(values[at], stored), gradient, adam_rule(rate));      \
+    values[at] = p.value;                                                                            \
+    pair = bitfieldInsert(pair, narrow_moments(p, random), int(16u * half_word), 16);                \
   }
 
 // Whether no view of the pass has overflowed or met a value that is not finite, so that the update may run.

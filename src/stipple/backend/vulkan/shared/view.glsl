@@ -11,6 +11,7 @@
   uint dropout_seed_low;                                                            \
   uint dropout_seed_high;                                                           \
   uint dropout_threshold;                                                           \
+  uint dropout_first;                                                               \
   float dropout_kept_factor;                                                        \
   uint first_gaussian; /* of the window: arrays start there */                      \
   uint count;          /* of the window */                                          \
@@ -43,6 +44,7 @@
     d.seed_low = dropout_seed_low;                                                                                  \
     d.seed_high = dropout_seed_high;                                                                                \
     d.threshold = dropout_threshold;                                                                                \
+    d.first = dropout_first;                                                                                        \
     d.kept_factor = dropout_kept_factor;                                                                            \
     return d;                                                                                                       \
   }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Where the splats of a warp's Gaussians are.
+#include "stipple/backend/backend.h"
+#include "stipple/backend/cuda/cuda_pass.h"
+#include "stipple/backend/cuda/shared/kernel.cuh"
+
+namespace stipple::cuda {
+
+static_assert(VisibleBlock::kGaussians == kWarp, "a warp has the Gaussians of one block");
+
+struct LaneRow {
+  bool is_shown;
+  unsigned row;  // of this Gaussian or of the next one that is shown
+};
+
+// Of Gaussian i, which must be that of this lane in its warp.
+__device__ inline LaneRow row_of_lane(const VisibleBlock* visible, unsigned i, unsigned gaussian_count) {
+  const unsigned lane = static_cast<unsigned>(lane_index());
+  if (i - lane >= gaussian_count) return {false, 0};
+  const uint2 block = reinterpret_cast<const uint2*>(visible)[i / kWarp];
+  return {(block.x >> lane & 1) != 0, block.y + __popc(block.x & ((1u << lane) - 1))};
+}
+
+// The number of rows that project has written: none if there was not room for all of them.
+__device__ inline unsigned written_rows(const ViewStatus* status, unsigned capacity) {
+  return status->splat_count > capacity ? 0 : status->splat_count;
+}
+
+}  // namespace stipple::cuda
