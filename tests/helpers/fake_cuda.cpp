@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -201,6 +202,7 @@ cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned 
 cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_t, cudaStream_t) {
   if (!fake().has_room(bytes)) return cudaErrorMemoryAllocation;
   *data = std::malloc(bytes);
+  std::memset(*data, 0xcd, bytes);
   fake().blocks[*data] = bytes;
   fake().used_bytes += bytes;
   return cudaSuccess;
@@ -263,8 +265,14 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t*, const cudaMemPoolProps*) { return 
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t) { return cudaSuccess; }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return cudaSuccess; }
-cudaError_t cudaMallocHost(void**, std::size_t) { return cudaErrorMemoryAllocation; }
-cudaError_t cudaFreeHost(void*) { return cudaSuccess; }
+cudaError_t cudaMallocHost(void** data, std::size_t bytes) {
+  *data = std::malloc(bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* data) {
+  std::free(data);
+  return cudaSuccess;
+}
 cudaError_t cudaFree(void*) { return cudaSuccess; }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t) { return "an error"; }

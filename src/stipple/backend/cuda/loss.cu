@@ -308,7 +308,7 @@ void CudaBackend::loss(const View& view, const LossTarget& target, const LossOpt
   const dim3 blocks(strips, blocks_for(static_cast<std::size_t>(frame.height_px), band_rows), 3);
   mine.loss_sums.resize(*this, 2 * sizeof(LossSums) / sizeof(double) * blocks.x * blocks.y * blocks.z);
   if (mine.loss_blocks_done.empty()) mine.loss_blocks_done.resize_zero(*this, 1);
-  mine.arena.begin(kDerivatives * frame.color.size() * sizeof(float));
+  mine.arena.begin(Arena::padded(kDerivatives * frame.color.size() * sizeof(float)));
   const LossOutput to{mine.arena.take<float>(kDerivatives * frame.color.size()), pointer(out.color),
                       reinterpret_cast<LossSums*>(pointer(mine.loss_sums)), pointer(mine.loss_blocks_done),
                       mine.view_status()};
