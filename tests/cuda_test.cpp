@@ -60,6 +60,97 @@ TEST_F(CudaTest, CustomLossRunsEntirelyOnDevice) {
   cudaStreamDestroy(stream);
 }
 
+// Two states that train on view 0 and then on view 1, which the first step announces.
+class FetchingTest : public CudaTest {
+ protected:
+  struct Run {
+    TrainState state;
+    TrainBuffers buffers;
+    LossValue loss;
+  };
+
+  void SetUp() override {
+    CudaTest::SetUp();
+    if (IsSkipped()) return;
+    backend_ = std::make_unique<cuda::CudaBackend>(BackendOptions{.deterministic = true});
+    if (!backend_->reaches_host()) GTEST_SKIP() << "the device cannot use memory of the host";
+    for (int i = 0; i < 2; ++i) {
+      views_[i] = {looking_down_z(120 - 40 * i, 70 + 20 * i, 300 + 100 * static_cast<float>(i)), {}};
+      views_[i].camera.center_px.x += i == 0 ? 40 : -30;  // so that they share a part of what they show
+      views_[i].id = i;
+      targets_[i].color.upload(*backend_, random_picture(views_[i].camera, 84));
+    }
+  }
+  Run begin() {
+    Run run;
+    run.state = make_train_state(*backend_, random_cloud(20000, 3, 92), Place::kHost);
+    step(run, 1, 0);  // to know what the views need
+    step(run, 0, 1);
+    return run;
+  }
+  void step(Run& run, int view, int next) {
+    TrainStep what;
+    what.adam = {
+        .mean = 1e-3f, .log_scale = 1e-3f, .logit_opacity = 0.01f, .sh_base = 0.01f, .sh_rest = 1e-3f};
+    what.adam.step = ++steps_;
+    what.adam.visible_harmonics_only = true;
+    what.next_view = &views_[next];
+    const TrainView now{views_[view], &targets_[view]};
+    run.loss = backend_->train_step(run.state, {&now, 1}, what, run.buffers).views.at(0).loss;
+  }
+  cuda::FetchedCoefficients& fetched(Run& run) { return backend_->own(run.buffers.pass).fetched; }
+
+  std::unique_ptr<cuda::CudaBackend> backend_;
+  View views_[2];
+  LossTarget targets_[2];
+  int steps_ = 0;
+};
+
+TEST_F(FetchingTest, WhatOnlyTheNextViewShowsIsOnTheDevice) {
+  Run run = begin();
+  EXPECT_EQ(fetched(run).host_state, backend_->context()->host_state());
+  const std::vector<VisibleBlock> present = run.buffers.pass.projection.visible.download(*backend_),
+                                  there = fetched(run).visible.download(*backend_);
+  const std::vector<Vec3f> sh = run.state.gaussians.sh.download(*backend_);
+  const std::vector<float> rows = fetched(run).row.download(*backend_);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < run.state.gaussians.size(); ++i) {
+    const VisibleBlock& block = there[i / VisibleBlock::kGaussians];
+    const std::size_t k = i % VisibleBlock::kGaussians;
+    if (!block.shows(k)) continue;
+    ++count;
+    EXPECT_FALSE(present[i / VisibleBlock::kGaussians].shows(k));
+    ASSERT_LE((block.row(k) + 1) * 48, rows.size());
+    EXPECT_TRUE(std::equal(rows.begin() + static_cast<std::ptrdiff_t>(block.row(k) * 48),
+                           rows.begin() + static_cast<std::ptrdiff_t>((block.row(k) + 1) * 48),
+                           floats(sh) + i * 48));
+  }
+  EXPECT_GT(count, 100u);
+  step(run, 1, 0);
+  const std::vector<VisibleBlock> shown = run.buffers.pass.projection.visible.download(*backend_);
+  std::size_t missing = 0, used = 0;  // a step has moved the Gaussians a little
+  for (std::size_t i = 0; i < run.state.gaussians.size(); ++i) {
+    const std::size_t at = i / VisibleBlock::kGaussians, k = i % VisibleBlock::kGaussians;
+    if (!shown[at].shows(k) || present[at].shows(k)) continue;
+    ++(there[at].shows(k) ? used : missing);
+  }
+  EXPECT_GT(used, 100u);
+  EXPECT_LT(missing, used / 20);
+}
+
+TEST_F(FetchingTest, TheNextStepReadsTheCopies) {
+  std::vector<float> losses;
+  for (const bool is_spoilt : {false, false, true}) {
+    steps_ = 0;
+    Run run = begin();
+    if (is_spoilt) backend_->fill_zero(*fetched(run).row.memory(), fetched(run).row.size() * sizeof(float));
+    step(run, 1, 0);
+    losses.push_back(run.loss.total);
+  }
+  EXPECT_EQ(losses[1], losses[0]);
+  EXPECT_NE(losses[2], losses[0]);
+}
+
 // Other libraries in the same process, such as torch, must be able to use what is no longer needed here.
 TEST_F(CudaTest, FreedMemoryGoesBackToTheDevice) {
   constexpr std::size_t kBytes = std::size_t{2} << 30, kKept = std::size_t{512} << 20;

@@ -344,6 +344,57 @@ TEST_P(GpuTest, HarmonicsOnTheHostGiveTheSameBits) {
   }
 }
 
+// Whatever view a step announces, and whatever happens to the model before the next step.
+TEST_P(GpuTest, AnnouncedViewsChangeNothing) {
+  auto owner = make_backend(GetParam(), {.deterministic = true});
+  Backend& backend = *owner;
+  if (!backend.reaches_host()) GTEST_SKIP() << "the device cannot use memory of the host";
+  std::vector<View> views = {{looking_down_z(90, 70, 400), {}},
+                             {looking_down_z(70, 90, 300), {}},
+                             {looking_down_z(80, 60, 150), {}}};
+  std::vector<LossTarget> targets(views.size());
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    views[i].id = static_cast<int>(i);
+    views[i].camera.center_px.x += 30 * (static_cast<float>(i) - 1);
+    targets[i].color.upload(backend, random_picture(views[i].camera, 84));
+  }
+  struct Turn {
+    std::size_t view;
+    int announced;  // -1: none
+  };
+  constexpr Turn kTurns[] = {{0, 1}, {1, 2}, {2, 0}, {0, 1}, {1, 1}, {1, 0}, {2, 1}, {1, -1}, {0, 2}, {2, 0}};
+  constexpr int kChangedAfter = 9;  // turns: the announced view comes next
+  for (const int degree : {3, 2}) {
+    SCOPED_TRACE(degree);
+    const Gaussians g = random_cloud(3000, degree, 92);
+    TrainState here = make_train_state(backend, g), there = make_train_state(backend, g, Place::kHost);
+    TrainBuffers buffers_here, buffers_there;
+    rooms_of(backend, buffers_there.pass).first = {100, 100, 400, true};  // so that steps are run again
+    TrainStep what;
+    what.adam = kTestRates;
+    what.adam.visible_harmonics_only = true;
+    what.adam.step = 0;
+    PassResult of_here, of_there;
+    for (const Turn& turn : kTurns) {
+      ++what.adam.step;
+      const TrainView now{views[turn.view], &targets[turn.view]};
+      what.next_view = nullptr;
+      of_here = backend.train_step(here, {&now, 1}, what, buffers_here);
+      if (turn.announced >= 0) what.next_view = &views[static_cast<std::size_t>(turn.announced)];
+      of_there = backend.train_step(there, {&now, 1}, what, buffers_there);
+      EXPECT_TRUE(of_there.is_finite);
+      if (what.adam.step != kChangedAfter) continue;
+      for (TrainState* state : {&here, &there}) {
+        std::vector<Vec3f> sh = state->gaussians.sh.download(backend);
+        for (Vec3f& c : sh) c = 0.5f * c;
+        state->gaussians.sh.upload(backend, sh);
+      }
+    }
+    EXPECT_GT(rooms_of(backend, buffers_there.pass).overflow_count, 0);
+    expect_same(trained(backend, here, of_here), trained(backend, there, of_there));
+  }
+}
+
 // Rows of arrays on the host are gathered and widened there, and memory of the host is not the device's.
 TEST_P(GpuTest, ArraysOnTheHostChangeThere) {
   auto backend = make_backend(GetParam());

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/cuda_on_cpu/streams.h"
+
 namespace cuda_on_cpu {
 
 namespace {
@@ -108,7 +110,8 @@ void Runner::make_lanes(std::size_t count) {
 void Runner::run(const Configuration& configuration, const std::function<void()>& kernel) {
   const dim3 blocks = configuration.blocks;
   const std::size_t lanes = configuration.threads.x;
-  if (lanes == 0 || lanes > 1024 || lanes % kWarp != 0 || configuration.threads.y * configuration.threads.z != 1)
+  if (lanes == 0 || lanes > 1024 || lanes % kWarp != 0 ||
+      configuration.threads.y * configuration.threads.z != 1)
     fail("a block of this size");
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) fail("a grid without blocks");
   make_lanes(lanes);
@@ -135,7 +138,8 @@ void Runner::run_block(std::size_t lanes) {
   }
   for (bool is_done = false; !is_done;) {
     bool has_run = false;
-    for (std::size_t first = 0; first < lanes; first += kWarp) has_run = run_warp(first, first + kWarp) || has_run;
+    for (std::size_t first = 0; first < lanes; first += kWarp)
+      has_run = run_warp(first, first + kWarp) || has_run;
     is_done = std::all_of(lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(lanes),
                           [](const auto& lane) { return lane->is_done; });
     if (!is_done && !has_run) fail("lanes wait for others in vain");
@@ -183,8 +187,8 @@ bool Runner::vote(bool condition) {
 
 }  // namespace
 
-void run(const Configuration& configuration, const std::function<void()>& kernel) {
-  runner.run(configuration, kernel);
+void run(const Configuration& configuration, std::function<void()> kernel) {
+  enqueue(configuration.stream, [=] { runner.run(configuration, kernel); });
 }
 
 unsigned char* shared_bytes() { return runner.shared(); }
@@ -205,8 +209,8 @@ void wait_for_block() { runner.wait_for(runner.block()); }
 
 bool is_true_in_block(bool condition) { return runner.vote(condition); }
 
-// See backend/cuda/shared/tensor_core.cuh. The factors have the 11 bits of TF32 already, but for those that the
-// low parts lose.
+// See backend/cuda/shared/tensor_core.cuh. The factors have the 11 bits of TF32 already, but for those that
+// the low parts lose.
 void multiply_add(float (&c)[4], const float (&a)[4], const float (&b)[2]) {
   struct Factors {
     float a[4], b[2];
@@ -221,8 +225,7 @@ void multiply_add(float (&c)[4], const float (&a)[4], const float (&b)[2]) {
     Factors left, right[2];
     std::memcpy(&left, all[4 * g + k % 4], sizeof(Factors));
     for (int i = 0; i < 2; ++i) std::memcpy(&right[i], all[4 * (2 * t + i) + k % 4], sizeof(Factors));
-    for (int i = 0; i < 4; ++i)
-      c[i] += tf32(left.a[k / 4 * 2 + i / 2]) * tf32(right[i % 2].b[k / 4]);
+    for (int i = 0; i < 4; ++i) c[i] += tf32(left.a[k / 4 * 2 + i / 2]) * tf32(right[i % 2].b[k / 4]);
   }
 }
 

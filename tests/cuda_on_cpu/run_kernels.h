@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs kernels of CUDA on the CPU: what the language has beyond C++, as far as the CUDA backend uses it. Every
-// translated source (translate.py) includes this first.
+// Runs kernels of CUDA on the CPU: what the language has beyond C++, as far as the CUDA backend uses it.
+// Every translated source (translate.py) includes this first.
 //
-// The lanes of a block are fibers of one thread. A lane runs until it needs other lanes: those of its warp for a
-// shuffle or a vote, those of its block for a barrier. So kernels compute what they do on a GPU, except for the
-// order of atomic additions and the last bits of a few approximate instructions. A kernel whose lanes wait for
-// each other in vain, or call different operations of the warp at the same time, ends the program.
+// The lanes of a block are fibers of one thread. A lane runs until it needs other lanes: those of its warp
+// for a shuffle or a vote, those of its block for a barrier. So kernels compute what they do on a GPU, except
+// for the order of atomic additions and the last bits of a few approximate instructions. A kernel whose lanes
+// wait for each other in vain, or call different operations of the warp at the same time, ends the program.
 #include <cuda_runtime_api.h>
 #include <vector_functions.h>
 
@@ -44,12 +44,12 @@ struct Configuration {
   std::size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
 };
-void run(const Configuration& configuration, const std::function<void()>& kernel);
+void run(const Configuration& configuration, std::function<void()> kernel);  // queues it on its stream
 unsigned char* shared_bytes();  // the dynamic shared memory of the block
 
 template <class Kernel, class... Arguments>
 void launch(const Configuration& configuration, Kernel kernel, const Arguments&... arguments) {
-  run(configuration, [&] { kernel(arguments...); });
+  run(configuration, [=] { kernel(arguments...); });
 }
 
 // Operations of a warp, which all of its lanes must call in the same order.
@@ -58,7 +58,8 @@ enum class Operation : unsigned char { kSynchronise, kVote, kShuffle, kMultiply 
 constexpr std::size_t kMostExchanged = 32;
 using Exchanged = std::byte[kWarp][kMostExchanged];
 
-// Gives a value to the other lanes of the warp, and returns those of all, which are valid until the next exchange.
+// Gives a value to the other lanes of the warp, and returns those of all, which are valid until the next
+// exchange.
 const Exchanged& exchange(Operation operation, unsigned mask, const void* value, std::size_t bytes);
 
 void wait_for_block();

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the CUDA runtime that copy memory and describe devices, for kernels that run on
-// the CPU. tests/helpers/fake_cuda.cpp has those that manage memory. Everything is done at once.
+// The functions of the CUDA runtime that copy memory and describe devices, for kernels that run on the CPU.
+// tests/helpers/fake_cuda.cpp has those that manage memory.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+
+#include "tests/cuda_on_cpu/streams.h"
+#include "tests/helpers/fake_cuda.h"
 
 namespace {
 
@@ -15,34 +18,30 @@ constexpr std::size_t kDeviceBytes = std::size_t{4} << 30;
 
 extern "C" {
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
+  cuda_on_cpu::enqueue(stream, [=] { std::memmove(to, from, bytes); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t stream) {
+  cuda_on_cpu::enqueue(stream, [=] { std::memset(data, value, bytes); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
   std::memmove(to, from, bytes);
   return cudaSuccess;
 }
 
-cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t) {
+cudaError_t cudaMemset(void* data, int value, std::size_t bytes) {
   std::memset(data, value, bytes);
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
-}
-
-cudaError_t cudaMemset(void* data, int value, std::size_t bytes) {
-  return cudaMemsetAsync(data, value, bytes, nullptr);
-}
-
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  static int any;
-  *event = reinterpret_cast<cudaEvent_t>(&any);
-  return cudaSuccess;
-}
-
-cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
-  *ms = 0;
+cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
+  cuda_on_cpu::enqueue(stream, [=] { std::free(data); });
+  stipple::fake_cuda::forget_block(data);
   return cudaSuccess;
 }
 
@@ -73,12 +72,6 @@ cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int) {
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   if (bytes > kDeviceBytes) return cudaErrorMemoryAllocation;
   *data = std::malloc(bytes);
-  return cudaSuccess;
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  *stream = nullptr;
   return cudaSuccess;
 }
 

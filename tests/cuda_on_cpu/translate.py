@@ -56,7 +56,7 @@ def translate_launches(text):
         arguments = text[text.index("(", close_at) + 1 : arguments_end]
         text = (
             text[:begin]
-            + f"cuda_on_cpu::launch({{{configuration}}}, [&](const auto&... of_kernel) {{ {kernel}(of_kernel...); }}, {arguments})"
+            + f"cuda_on_cpu::launch({{{configuration}}}, [=](const auto&... of_kernel) {{ {kernel}(of_kernel...); }}, {arguments})"
             + text[arguments_end + 1 :]
         )
     return text

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string_view>
 
@@ -25,6 +26,7 @@ void require(bool condition, const char* what) {
 }
 
 struct Fake {
+  std::recursive_mutex mutex;
   int file = ::memfd_create("pages", 0);
   std::size_t device_bytes = std::numeric_limits<std::size_t>::max(), used_bytes = 0, waits = 0;
   std::size_t calls_before_failure = 0;  // 0: none fails
@@ -67,6 +69,7 @@ CUresult get_granularity(std::size_t* bytes, const CUmemAllocationProp*, CUmemAl
 
 CUresult reserve(CUdeviceptr* address, std::size_t bytes, std::size_t alignment, CUdeviceptr,
                  unsigned long long) {
+  const std::lock_guard lock(fake().mutex);
   if (fake().fails()) return fake().failure;
   require(bytes > 0 && bytes % kPageBytes == 0, "reserving a part of a page");
   void* start =
@@ -78,6 +81,7 @@ CUresult reserve(CUdeviceptr* address, std::size_t bytes, std::size_t alignment,
 }
 
 CUresult free_addresses(CUdeviceptr address, std::size_t bytes) {
+  const std::lock_guard lock(fake().mutex);
   const auto range = fake().ranges.find(address);
   require(range != fake().ranges.end() && range->second == bytes, "freeing a part of a range");
   const auto first = fake().mapped.lower_bound(address);
@@ -89,6 +93,7 @@ CUresult free_addresses(CUdeviceptr address, std::size_t bytes) {
 
 CUresult create(CUmemGenericAllocationHandle* page, std::size_t bytes, const CUmemAllocationProp*,
                 unsigned long long) {
+  const std::lock_guard lock(fake().mutex);
   Fake& f = fake();
   if (f.fails()) return f.failure;
   require(bytes == kPageBytes, "a page of another size");
@@ -106,6 +111,7 @@ CUresult create(CUmemGenericAllocationHandle* page, std::size_t bytes, const CUm
 }
 
 CUresult release(CUmemGenericAllocationHandle page) {
+  const std::lock_guard lock(fake().mutex);
   require(fake().pages.erase(page) == 1, "releasing a page that does not exist");
   require(!fake().in_place.contains(page), "releasing a page that is mapped");
   fake().gone.insert(page);
@@ -132,6 +138,7 @@ CUresult map(CUdeviceptr address, std::size_t bytes, std::size_t offset, CUmemGe
 }
 
 CUresult unmap(CUdeviceptr address, std::size_t bytes) {
+  const std::lock_guard lock(fake().mutex);
   const auto page = fake().mapped.find(address);
   require(bytes == kPageBytes && page != fake().mapped.end(), "unmapping what is not mapped");
   fake().in_place.erase(page->second);
@@ -141,6 +148,7 @@ CUresult unmap(CUdeviceptr address, std::size_t bytes) {
 }
 
 CUresult set_access(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc*, std::size_t) {
+  const std::lock_guard lock(fake().mutex);
   if (fake().fails()) return fake().failure;
   require(bytes > 0, "no pages");
   for (std::size_t i = 0; i < bytes; i += kPageBytes)
@@ -181,9 +189,23 @@ void fail_call(std::size_t which, bool as_out_of_memory) {
 
 void fail_no_call() { fake().calls_before_failure = 0; }
 
+void count_wait() {
+  const std::lock_guard lock(fake().mutex);
+  ++fake().waits;
+}
+
+void forget_block(void* data) {
+  const std::lock_guard lock(fake().mutex);
+  const auto block = fake().blocks.find(data);
+  fake().used_bytes -= block->second;
+  fake().blocks.erase(block);
+}
+
 }  // namespace stipple::fake_cuda
 
 using stipple::fake_cuda::fake;
+
+#define REPLACEABLE __attribute__((weak))
 
 extern "C" {
 
@@ -200,6 +222,7 @@ cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned 
 }
 
 cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_t, cudaStream_t) {
+  const std::lock_guard lock(fake().mutex);
   if (!fake().has_room(bytes)) return cudaErrorMemoryAllocation;
   *data = std::malloc(bytes);
   std::memset(*data, 0xcd, bytes);
@@ -208,10 +231,8 @@ cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_
   return cudaSuccess;
 }
 
-cudaError_t cudaFreeAsync(void* data, cudaStream_t) {
-  const auto block = fake().blocks.find(data);
-  fake().used_bytes -= block->second;
-  fake().blocks.erase(block);
+REPLACEABLE cudaError_t cudaFreeAsync(void* data, cudaStream_t) {
+  stipple::fake_cuda::forget_block(data);
   std::free(data);
   return cudaSuccess;
 }
@@ -223,6 +244,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
 
 // Reads and writes every page, as CUDA does when it pins them.
 cudaError_t cudaHostRegister(void* data, std::size_t bytes, unsigned) {
+  const std::lock_guard lock(fake().mutex);
   if (fake().fails())
     return fake().failure == CUDA_ERROR_OUT_OF_MEMORY ? cudaErrorMemoryAllocation : cudaErrorUnknown;
   auto* const start = static_cast<std::byte*>(data);
@@ -239,13 +261,14 @@ cudaError_t cudaHostRegister(void* data, std::size_t bytes, unsigned) {
 }
 
 cudaError_t cudaHostUnregister(void* data) {
+  const std::lock_guard lock(fake().mutex);
   stipple::fake_cuda::require(fake().registered.erase(static_cast<std::byte*>(data)) == 1,
                               "unregistering what is not registered");
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
-  ++fake().waits;
+REPLACEABLE cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  stipple::fake_cuda::count_wait();
   return cudaSuccess;
 }
 
@@ -255,12 +278,19 @@ cudaError_t cudaGetDevice(int* device) {
 }
 
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned) { return cudaSuccess; }
-cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned) { return cudaSuccess; }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+REPLACEABLE cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned) { return cudaSuccess; }
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = *greatest = 0;
+  return cudaSuccess;
+}
+REPLACEABLE cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+REPLACEABLE cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+REPLACEABLE cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+REPLACEABLE cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned) { return cudaSuccess; }
+REPLACEABLE cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+REPLACEABLE cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaMemPoolCreate(cudaMemPool_t*, const cudaMemPoolProps*) { return cudaSuccess; }
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t) { return cudaSuccess; }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }

@@ -22,4 +22,8 @@ void set_device_bytes(std::size_t bytes);  // of the whole device
 void fail_call(std::size_t which, bool as_out_of_memory);
 void fail_no_call();
 
+// For a program with streams of its own (tests/cuda_on_cpu), whose functions take the place of those here.
+void count_wait();
+void forget_block(void* data);  // a small one, which it frees itself
+
 }  // namespace stipple::fake_cuda

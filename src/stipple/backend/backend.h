@@ -56,6 +56,10 @@ class Backend : public Device {
   // the rank that draws the view. There, receive takes them in place of project: it starts a view with splats
   // that have been projected elsewhere, in the order of the model.
   virtual void receive(const View&, const DeviceArray<ProjectedSplat>&, Pass&) = 0;
+  // Announces the view that will be projected next, so that a backend may fetch what that needs of the host's
+  // memory while this view goes through its other stages. Call it after project, for the same Gaussians. It
+  // changes no result, whatever is projected next.
+  virtual void prefetch(const DeviceGaussians&, const Precomputed&, const View&, Pass&) {}
   virtual void bin(const View&, Pass&) = 0;
   virtual void blend(const View&, Pass&) = 0;
   // Blends further channels over the same slots, into one plane per channel. Call it after blend.

@@ -221,6 +221,8 @@ struct PassSize {
   std::size_t pixels = 0;              // of the largest view
   bool has_depth = false;              // depths are rendered and have gradients
   bool has_absolute = false;           // WantedGradients::absolute_mean
+  int sh_degree = 3;
+  Place harmonics = Place::kDevice;  // where they lie
 };
 
 // Throws Error unless Pass::dL_dframe matches Pass::frame. Gradients from a caller's loss may not.

@@ -54,9 +54,17 @@ void enqueue(Backend& backend, TrainState& state, std::span<const TrainView> vie
   buffers.has_begun_update = false;
   backend.begin(pass, static_cast<int>(views.size()));
   buffers.sum.is_empty = true;
-  for (const TrainView& train_view : views) {
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const TrainView& train_view = views[i];
     const View view = rendered_view(train_view, step);
-    forward(backend, state.gaussians, state.precomputed, view, pass);
+    // The update of a batch changes what several views show, so that nothing is fetched across it.
+    const View* const next = views.size() == 1      ? step.next_view
+                             : i + 1 < views.size() ? &views[i + 1].view
+                                                    : nullptr;
+    backend.project(state.gaussians, state.precomputed, view, pass);
+    if (next) backend.prefetch(state.gaussians, state.precomputed, *next, pass);
+    backend.bin(view, pass);
+    backend.blend(view, pass);
     differentiate_frame(backend, train_view, view, step, pass);
     backend.blend_backward(view, wanted, pass);
     if (views.size() > 1)

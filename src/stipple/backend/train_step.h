@@ -105,6 +105,7 @@ struct TrainStep {  // the options of a step
   bool wants_camera = false, wants_background = false;
   float noise = 0;  // amount for perturb; 0 for none
   std::uint64_t noise_seed = 0;
+  const View* next_view = nullptr;  // that the next step will begin with, if it is known (Backend::prefetch)
 };
 
 struct TrainView {

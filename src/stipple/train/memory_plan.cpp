@@ -50,6 +50,8 @@ PassSize pass_size(std::size_t count, std::size_t visible, const MemoryNeeds& ne
   size.pixels = needs.largest_view_px;
   size.has_depth = needs.has_depth;
   size.has_absolute = needs.has_absolute;
+  size.sh_degree = needs.sh_degree;
+  if (needs.rank_count == 1) size.harmonics = needs.harmonics;  // ranks fetch nothing ahead
   return size;
 }
 

@@ -210,9 +210,12 @@ StepReport Trainer::Impl::train() {
     report.step = ++state_.step;
     const Batch batch = next_batch();
     const double photo_ms = milliseconds_since(start);
-    const PassResult result =
-        has_several_ranks() ? sharded_step(backend_, *link_, device_, batch.views, plan_step(), buffers_)
-                            : backend_.train_step(device_, batch.views, plan_step(), buffers_);
+    TrainStep step = plan_step();
+    const std::optional<View> next = announced_view();
+    step.next_view = next ? &*next : nullptr;
+    const PassResult result = has_several_ranks()
+                                  ? sharded_step(backend_, *link_, device_, batch.views, step, buffers_)
+                                  : backend_.train_step(device_, batch.views, step, buffers_);
     record(result, batch, report);
     report.gaussian_count = gaussian_count();
     report.ms[static_cast<std::size_t>(Stage::kPhoto)] = photo_ms;
@@ -318,6 +321,15 @@ void Trainer::Impl::prefetch(int place) {
       next.push_back(view);
   }
   photos_.prefetch(next);
+}
+
+// The view that the next step begins with, as far as is known now: the next epoch's order is not.
+std::optional<View> Trainer::Impl::announced_view() const {
+  if (state_.position == state_.order.size()) return {};
+  const std::size_t index = views_[state_.order[state_.position]];
+  View view{scene_.views[index].camera, options_.render};
+  view.id = static_cast<int>(index);
+  return view;
 }
 
 View Trainer::Impl::view_of(std::size_t index) {

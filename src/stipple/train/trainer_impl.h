@@ -154,6 +154,7 @@ class Trainer::Impl {
   std::size_t next_view(int place);
   void shuffle();
   void prefetch(int place);
+  std::optional<View> announced_view() const;
   View view_of(std::size_t view);
   TrainStep plan_step() const;
   bool has_several_ranks() const { return ranks_.count() > 1; }

@@ -101,6 +101,7 @@ void CudaBackend::upload(std::span<const std::byte> from, Memory& to) {
   if (from.empty()) return;
   const DeviceGuard guard(*context_);
   if (void* data = static_cast<CudaMemory&>(to).data(); is_on_host(data)) {
+    context_->host_has_changed();
     context_->wait();
     return copy_on_host(from.data(), data, from.size());
   }
@@ -127,10 +128,16 @@ void CudaBackend::fill_zero(Memory& memory, std::size_t bytes) {
   if (bytes == 0) return;
   const DeviceGuard guard(*context_);
   if (void* data = static_cast<CudaMemory&>(memory).data(); is_on_host(data)) {
+    context_->host_has_changed();
     context_->wait();
     return clear_on_host(data, bytes);
   }
   check(cudaMemsetAsync(static_cast<CudaMemory&>(memory).data(), 0, bytes, stream()), "clear memory");
+}
+
+bool CudaBackend::resize_in_place(Memory& memory, std::size_t bytes) {
+  context_->host_has_changed();  // perhaps
+  return static_cast<CudaMemory&>(memory).resize(bytes);
 }
 
 void CudaBackend::copy(const Memory& from, Memory& to, std::size_t bytes) {
@@ -139,6 +146,7 @@ void CudaBackend::copy(const Memory& from, Memory& to, std::size_t bytes) {
   const auto* source = static_cast<const std::byte*>(static_cast<const CudaMemory&>(from).data());
   auto* target = static_cast<std::byte*>(static_cast<CudaMemory&>(to).data());
   const bool from_host = is_on_host(source), to_host = is_on_host(target);
+  if (to_host) context_->host_has_changed();
   if (from_host && to_host) {
     context_->wait();
     return copy_on_host(source, target, bytes);

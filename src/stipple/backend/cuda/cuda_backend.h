@@ -43,9 +43,7 @@ class CudaBackend : public Backend, public MemoryBorrower {
   void download(const Memory& from, std::span<std::byte> to) const override;
   void fill_zero(Memory& memory, std::size_t bytes) override;
   void copy(const Memory& from, Memory& to, std::size_t bytes) override;
-  bool resize_in_place(Memory& memory, std::size_t bytes) override {
-    return static_cast<CudaMemory&>(memory).resize(bytes);
-  }
+  bool resize_in_place(Memory& memory, std::size_t bytes) override;
   bool resizes_in_place(std::size_t bytes, Place place) const override {
     return place == Place::kHost || context_->is_paged(bytes);
   }
@@ -71,6 +69,7 @@ class CudaBackend : public Backend, public MemoryBorrower {
   void release(Pass&) override;
 
   void project(const DeviceGaussians&, const Precomputed&, const View&, Pass&) override;
+  void prefetch(const DeviceGaussians&, const Precomputed&, const View&, Pass&) override;
   void receive(const View&, const DeviceArray<ProjectedSplat>&, Pass&) override;
   void bin(const View&, Pass&) override;
   void blend(const View&, Pass&) override;
@@ -104,6 +103,11 @@ class CudaBackend : public Backend, public MemoryBorrower {
   std::size_t rows_for(CudaPass&, const View&, const DeviceArray<VisibleBlock>&, std::size_t gaussians);
   BinRoom room_for(CudaPass&, const View&);
   void scan_rows(CudaPass&, DeviceArray<VisibleBlock>&);
+  // Rows of coefficients that a pass may keep on the device in each of two arrays, if those of the model lie
+  // on the host.
+  std::size_t most_coefficient_rows(int sh_degree) const;
+  // After an update of harmonics that `pass` has made.
+  void harmonics_have_changed(const TrainState&, const AdamOptions&, CudaPass& pass);
 
   // If the capacity is too small the tiles' lists are left empty, and later kernels must change nothing but
   // the pass.

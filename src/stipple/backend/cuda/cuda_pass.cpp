@@ -23,6 +23,7 @@ CudaPass& CudaBackend::own(Pass& pass) const {
 }
 
 void CudaBackend::begin_pass(CudaPass& pass, int view_count) {
+  pass.fetched.work.join();
   pass.view_count = 0;  // stays 0 if the allocation fails, so that the next view begins a new pass
   pass.view_ids.clear();
   if (view_count == 0) return;
@@ -49,6 +50,7 @@ void CudaBackend::begin_view(CudaPass& pass, const View& view) {
 PassResult CudaBackend::read(Pass& pass) {
   const DeviceGuard guard(*context_);
   CudaPass& mine = own(pass);
+  mine.fetched.work.join();  // whoever changes the model from now on need not know of it
   if (mine.view_count == 0) return {};
   const std::size_t bytes = mine.status.size() * sizeof(ViewStatus);
   const auto* status = static_cast<const ViewStatus*>(mine.host_status.at_least(bytes));
@@ -125,6 +127,23 @@ Pass CudaBackend::copy_of(const Pass& from) {
   return to;
 }
 
+// A fraction of the memory, so that what it saves in time does not cost many Gaussians.
+std::size_t CudaBackend::most_coefficient_rows(int sh_degree) const {
+  constexpr std::size_t kPart = 16;
+  const auto coefficients = static_cast<std::size_t>((sh_degree + 1) * (sh_degree + 1));
+  return context_->max_bytes() / kPart / (coefficients * sizeof(Vec3f));
+}
+
+void CudaBackend::harmonics_have_changed(const TrainState& state, const AdamOptions& options,
+                                         CudaPass& pass) {
+  if (!is_on_host(pointer(state.gaussians.sh))) return;
+  FetchedCoefficients& fetched = pass.fetched;
+  // Those that the update has changed have not been fetched.
+  const bool are_right = fetched.host_state == context_->host_state() && options.harmonics_of_visible_only();
+  context_->host_has_changed();
+  fetched.host_state = are_right ? context_->host_state() : 0;
+}
+
 // The arrays of all stages, and the scratch memory of the stage that takes most.
 std::size_t CudaBackend::pass_bytes(const PassSize& size) const {
   constexpr std::size_t kWord = sizeof(std::uint32_t);
@@ -149,9 +168,16 @@ std::size_t CudaBackend::pass_bytes(const PassSize& size) const {
                           room.pairs * (kWord + if_deterministic(kWord) + 2 * key_bytes) +
                           std::max(cub(room.gaussians, 2 * kWord), cub(room.pairs, kWord + key_bytes));
   const std::size_t loss = size.pixels * 9 * sizeof(float);
-  return visible_block_count(size.gaussians) * sizeof(VisibleBlock) + rows * row_bytes +
-         room.pairs * pair_bytes + max_chunk_count(room.pairs) * chunk_bytes + size.pixels * pixel_bytes +
-         tiles * 2 * kWord + std::max(bin, loss);
+  std::size_t blocks = visible_block_count(size.gaussians), coefficients = 0;
+  if (size.harmonics == Place::kHost) {
+    const std::size_t most = most_coefficient_rows(size.sh_degree);
+    const auto each = static_cast<std::size_t>((size.sh_degree + 1) * (size.sh_degree + 1)) * sizeof(Vec3f);
+    coefficients = (std::min(rows, most) + (rows <= most ? rows : 0)) * each;
+    blocks *= 2;
+  }
+  return blocks * sizeof(VisibleBlock) + coefficients + rows * row_bytes + room.pairs * pair_bytes +
+         max_chunk_count(room.pairs) * chunk_bytes + size.pixels * pixel_bytes + tiles * 2 * kWord +
+         std::max(bin, loss);
 }
 
 }  // namespace stipple::cuda

@@ -7,6 +7,7 @@
 #include "stipple/backend/backend.h"
 #include "stipple/backend/bin_room.h"
 #include "stipple/backend/cuda/runtime/device_memory.h"
+#include "stipple/backend/cuda/runtime/side_work.h"
 #include "stipple/backend/cuda/runtime/stage_events.h"
 
 namespace stipple::cuda {
@@ -36,8 +37,20 @@ struct ChunkList {
   DeviceArray<std::uint32_t> slot_end_from_tile;
 };
 
+// prefetch -> project: coefficients that lie on the host, of Gaussians that the next view is expected to
+// show.
+struct FetchedCoefficients {
+  DeviceArray<VisibleBlock> visible;  // these Gaussians and their rows, of which only the first are here
+  DeviceArray<float> row;
+  std::uint64_t host_state = 0;  // CudaContext::host_state() for which they are right; 0 if there are none
+  SideWork work;                 // that fetches them; last, so that it is waited for before the arrays go
+
+  explicit FetchedCoefficients(const std::shared_ptr<CudaContext>& context) : work(context) {}
+};
+
 struct CudaPass : PassScratch {
-  explicit CudaPass(const std::shared_ptr<CudaContext>& context) : arena(context), host_status(context) {}
+  explicit CudaPass(const std::shared_ptr<CudaContext>& context)
+      : arena(context), host_status(context), fetched(context) {}
 
   // project -> bin: how many tiles a splat touches, and the bits of its depth (all set if it touches none),
   // in its row
@@ -49,6 +62,10 @@ struct CudaPass : PassScratch {
 
   ChunkList chunks;          // of the frame; the view's status has their number
   bool has_blended = false;  // blend has run for this view, so its status already counts chunks
+
+  // project -> project_backward: the coefficients of the Gaussians that the view shows, in the rows of their
+  // splats, if those of the model lie on the host; empty otherwise, or if they would take too much memory
+  DeviceArray<float> shown_coefficients;
 
   // blend_backward -> project_backward: a row of sums per splat, or per pair
   DeviceArray<float> sums;
@@ -75,6 +92,7 @@ struct CudaPass : PassScratch {
   std::vector<int> view_ids;  // of the views projected so far
   RoomPredictor rooms;
   StageEvents events;
+  FetchedCoefficients fetched;
 
   // The status of the current view.
   ViewStatus* view_status();

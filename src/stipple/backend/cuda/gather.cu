@@ -40,6 +40,7 @@ void CudaBackend::copy_rows(const Memory& from, const RowPart& from_part,
   assert(&from != &to);
   if (count == 0 || halves == 0) return;
   const DeviceGuard guard(*context_);
+  if (is_on_host(static_cast<CudaMemory&>(to).data())) context_->host_has_changed();
   const auto start = [](const Memory& memory, const RowPart& part) {
     return static_cast<std::uint16_t*>(static_cast<const CudaMemory&>(memory).data()) +
            part.first_row * part.row_halves + part.first_half;

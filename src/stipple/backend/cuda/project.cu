@@ -10,7 +10,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "stipple/backend/cuda/cuda_backend.h"
-#include "stipple/backend/cuda/shared/gaussian.cuh"
+#include "stipple/backend/cuda/shared/find_visible.cuh"
 #include "stipple/backend/cuda/shared/tiles.cuh"
 #include "stipple/backend/cuda/shared/visible_row.cuh"
 #include "stipple/backend/render_settings.h"
@@ -19,21 +19,7 @@ namespace stipple::cuda {
 
 namespace {
 
-constexpr int kThreads = 128;
-
-template <bool kAltered>
-__global__ void __launch_bounds__(kThreads)
-    find_visible_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings,
-                        VisibleBlock* visible) {
-  const unsigned i = blockIdx.x * kThreads + threadIdx.x;
-  bool is_shown = false;
-  if (i < g.count) {
-    const M::ActiveGaussian in = load_gaussian<kAltered>(g, i, settings.scale_modifier);
-    is_shown = M::footprint(in.placed, in.opacity, camera, settings).opacity > 0;
-  }
-  const unsigned mask = __ballot_sync(kAllLanes, is_shown);
-  if (lane_index() == 0 && i < g.count) visible[i / kWarp].mask = mask;
-}
+constexpr int kThreads = kFindThreads;
 
 struct ShownIn {  // a block
   const VisibleBlock* visible;
@@ -44,6 +30,14 @@ struct WordOfBlock {
   __host__ __device__ std::uint32_t operator()(std::uint32_t block) const {
     return block * static_cast<std::uint32_t>(sizeof(VisibleBlock) / sizeof(std::uint32_t));
   }
+};
+
+// Coefficients that lie on the host, as far as there are copies of them on the device.
+struct CoefficientCopies {
+  const float* fetched;                 // null if none has been
+  const VisibleBlock* fetched_visible;  // whose rows
+  unsigned fetched_rows;
+  float* shown;  // for those of this view, in the rows of its splats; may be null
 };
 
 struct ProjectOutput {
@@ -60,13 +54,31 @@ __device__ unsigned shown_count(const VisibleBlock* visible, unsigned gaussian_c
   return last.first_row + __popc(last.mask);
 }
 
+// Loads the rows of the warp's Gaussians that are drawn from where they are, and stores them in
+// `copies.shown`.
+template <int kDegree>
+__device__ void load_coefficients(const GaussianPointers& g, unsigned i, unsigned drawn, LaneRow at,
+                                  const CoefficientCopies& copies, CoefficientRows<kDegree>& mine) {
+  unsigned in_place = drawn;
+  if (copies.fetched) {
+    const LaneRow there = row_of_lane(copies.fetched_visible, i, g.count);
+    const unsigned held = __ballot_sync(kAllLanes, there.is_shown && there.row < copies.fetched_rows);
+    mine.load_dense(copies.fetched + first_row_of_warp(there) * mine.kFloats, held, drawn & held);
+    in_place = drawn & ~held;
+  }
+  mine.load(g.coefficients() + static_cast<std::size_t>(i - lane_index()) * mine.kFloats, in_place);
+  if (copies.shown)
+    mine.store_dense(copies.shown + first_row_of_warp(at) * mine.kFloats,
+                     __ballot_sync(kAllLanes, at.is_shown), drawn);
+}
+
 template <int kDegree>
 __device__ Vec3f shade(const GaussianPointers& g, unsigned i, Vec3f mean, const M::Pinhole& camera,
-                       bool is_drawn, CoefficientRows<kDegree>* rows) {
+                       bool is_drawn, LaneRow at, const CoefficientCopies& copies,
+                       CoefficientRows<kDegree>* rows) {
   if (g.color) return is_drawn ? g.color[i] : Vec3f(0, 0, 0);
   CoefficientRows<kDegree>& mine = rows[threadIdx.x / kWarp];
-  const std::size_t first = i - lane_index();
-  mine.load(g.coefficients() + first * mine.kFloats, __ballot_sync(kAllLanes, is_drawn));
+  load_coefficients(g, i, __ballot_sync(kAllLanes, is_drawn), at, copies, mine);
   if (!is_drawn) return {0, 0, 0};
   const M::HarmonicBasis basis = M::harmonic_basis(kDegree, M::view_ray(mean, camera).direction);
   const auto row = mine.own();
@@ -87,7 +99,7 @@ __device__ void store(const Splat& s, const M::Footprint& f, float log2_opacity,
 template <int kDegree, bool kAltered>
 __global__ void __launch_bounds__(kThreads, 8)
     project_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings, int columns,
-                   TileRows band, ProjectOutput out) {
+                   TileRows band, CoefficientCopies copies, ProjectOutput out) {
   __shared__ CoefficientRows<kDegree> coefficients[kThreads / kWarp];
   __shared__ BlockTotals totals;
   totals.begin();
@@ -96,6 +108,7 @@ __global__ void __launch_bounds__(kThreads, 8)
   const LaneRow at = row_of_lane(out.visible, i, g.count);
   const unsigned shown = shown_count(out.visible, g.count);
   const bool has_room = shown <= out.row_capacity;
+  if (!has_room) copies.shown = nullptr;
   if (i == 0) {
     out.status->splat_count = shown;
     out.status->has_overflowed = !has_room;
@@ -116,7 +129,7 @@ __global__ void __launch_bounds__(kThreads, 8)
     search = TileSearch(f, log2_opacity, band);
   }
   unsigned tiles = count_tiles(search, columns);
-  const Vec3f color = shade<kDegree>(g, i, mean, camera, f.opacity > 0, coefficients);
+  const Vec3f color = shade<kDegree>(g, i, mean, camera, f.opacity > 0, at, copies, coefficients);
   if (!M::is_drawable_color(color)) f.opacity = 0;
   if (f.opacity == 0) tiles = 0;
 
@@ -173,7 +186,7 @@ void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& p
   if (count > 0) {
     with_form(g, [&](auto, auto is_altered) {
       find_visible_kernel<is_altered()>
-          <<<blocks, kThreads, 0, stream()>>>(g, camera, settings, pointer(projection.visible));
+          <<<blocks, kThreads, 0, stream()>>>(g, camera, settings, nullptr, pointer(projection.visible));
     });
     check(cudaGetLastError(), "launch project");
     scan_rows(mine, projection.visible);
@@ -182,13 +195,29 @@ void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& p
   projection.splat.resize(*this, rows);
   mine.tile_count.resize(*this, rows);
   mine.depth_key.resize(*this, rows);
+  const bool is_offloaded = !g.color && is_on_host(g.sh);
+  const std::size_t row_floats = 3 * static_cast<std::size_t>(gaussians.sh_count());
+  // Not for views that are only rendered.
+  const bool keeps_shown =
+      is_offloaded && view.id != kNoView && rows <= most_coefficient_rows(gaussians.sh_degree);
+  mine.shown_coefficients.resize(*this, keeps_shown ? rows * row_floats : 0);
+  CoefficientCopies copies{nullptr, nullptr, 0, pointer(mine.shown_coefficients)};
+  FetchedCoefficients& fetched = mine.fetched;
+  fetched.work.join();
+  if (is_offloaded && fetched.host_state == context_->host_state() &&
+      fetched.visible.size() == projection.visible.size()) {
+    copies.fetched = pointer(fetched.row);
+    copies.fetched_visible = pointer(fetched.visible);
+    copies.fetched_rows = static_cast<unsigned>(fetched.row.size() / row_floats);
+  }
+  fetched.host_state = 0;  // the update of this view may change some of them
   if (rows > 0) {
     const ProjectOutput out{pointer(projection.visible), static_cast<unsigned>(rows),
                             pointer(projection.splat),   pointer(mine.tile_count),
                             pointer(mine.depth_key),     mine.view_status()};
     with_form(g, [&](auto degree, auto is_altered) {
       project_kernel<degree(), is_altered()><<<blocks, kThreads, 0, stream()>>>(
-          g, camera, settings, tile_columns_of(view.camera), tile_rows_of(view), out);
+          g, camera, settings, tile_columns_of(view.camera), tile_rows_of(view), copies, out);
     });
     check(cudaGetLastError(), "launch project");
   }

@@ -115,12 +115,20 @@ class HarmonicStep {
   static constexpr int kRow = CoefficientRows<kDegree>::kFloats, kRest = kRow - 3;
 
   // Starts to load the 16-bit moments. `rows` is the number of Gaussians from `first` to the end.
-  __device__ HarmonicStep(const HarmonicArrays& arrays, std::size_t first, unsigned rows, unsigned active)
-      : arrays_{arrays.value + first * kRow, arrays.base + first * 3, arrays.rest + first * kRest,
+  __device__ HarmonicStep(const HarmonicArrays& arrays, std::size_t first, unsigned rows, unsigned active,
+                          LaneRow shown)
+      : arrays_{arrays.value + first * kRow,
+                arrays.base + first * 3,
+                arrays.rest + first * kRest,
                 M::rounding_bits(arrays.base_key, static_cast<std::uint32_t>(first * 3)),
-                M::rounding_bits(arrays.rest_key, static_cast<std::uint32_t>(first * kRest))},
+                M::rounding_bits(arrays.rest_key, static_cast<std::uint32_t>(first * kRest)),
+                arrays.shown},
         words_(static_cast<int>(min(rows, unsigned{kWarp})) * kRest),
         active_(active) {
+    if (arrays.shown) {
+      arrays_.shown += first_row_of_warp(shown) * kRow;
+      shown_ = __ballot_sync(kAllLanes, shown.is_shown);
+    }
 #pragma unroll
     for (int k = 0; k < kRounds; ++k)
       if (is_moved(k)) moving_[k] = reinterpret_cast<const uint4*>(arrays_.rest)[vector(k)];
@@ -160,6 +168,25 @@ class HarmonicStep {
     return word + 8 <= words_ && (active_ >> row & 1 || active_ >> next & 1);
   }
 
+  // Coefficients of rows that are active, from the copies, if there are any.
+  __device__ float value_at(int row, int place) const {
+    return arrays_.shown ? arrays_.shown[dense_row(shown_, row) * kRow + place]
+                         : arrays_.value[row * kRow + place];
+  }
+  __device__ float4 values_at(int i) const {
+    const auto in = [&](const float* rows, int vector) {
+      return reinterpret_cast<const float4*>(rows)[vector];
+    };
+    if (!arrays_.shown) return in(arrays_.value, i);
+    if constexpr (kRow % 4 == 0) {
+      constexpr int kEach = kRow / 4;
+      return in(arrays_.shown, dense_row(shown_, i / kEach) * kEach + i % kEach);
+    } else {  // a vector of these does not begin where one of the copies does
+      const auto at = [&](int k) { return value_at((4 * i + k) / kRow, (4 * i + k) % kRow); };
+      return make_float4(at(0), at(1), at(2), at(3));
+    }
+  }
+
   // The base colours, one float per lane. They are left in `base`.
   template <class Gradient>
   __device__ void step_base(const M::AdamRule& rule, float rate, float* base, Gradient gradient) {
@@ -167,7 +194,7 @@ class HarmonicStep {
     for (int k = 0; k < 3; ++k) {
       const int at = vector(k), row = at / 3, place = at % 3;
       if (!(active_ >> row & 1)) continue;
-      float value = arrays_.value[row * kRow + place];
+      float value = value_at(row, place);
       adam_step(value, arrays_.base[at], gradient(row, place), rate, rule,
                 M::rounding_bits(arrays_.base_key, at));
       base[at] = value;
@@ -195,7 +222,7 @@ class HarmonicStep {
       for (int k = 0; k < kAtOnce; ++k) {
         const int i = vector(first_round + k);
         is_whole[k] = i < kValueVectors && are_active<kRow>(active_, 4 * i);
-        if (is_whole[k]) value[k] = reinterpret_cast<const float4*>(arrays_.value)[i];
+        if (is_whole[k]) value[k] = values_at(i);
       }
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) {
@@ -216,7 +243,7 @@ class HarmonicStep {
 
   HarmonicArrays arrays_;
   int words_;  // 16-bit moments of the rows that there are
-  unsigned active_;
+  unsigned active_, shown_ = 0;
   uint4 moving_[kRounds];
 };
 
@@ -271,7 +298,7 @@ __global__ void __launch_bounds__(kThreads, 4)
       taken = gradients.load(from.row);
       gaussian = load_gaussian<kAltered>(g, i, settings.scale_modifier);
     }
-    scratch.rows.load(g.coefficients() + first * scratch.rows.kFloats, drawn);
+    load_shown(g, first, drawn, from, arrays.sh.shown, scratch.rows);
     if (is_drawn) {
       d = gaussian_backward<kAltered>(g, gaussian, camera, settings, seen, taken.splat, lifts_clamped,
                                       scratch.rows, basis, nullptr);
@@ -307,7 +334,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   } else if (of_harmonics == 0) {
     step_shape();
   } else {
-    HarmonicStep<kDegree> sh(arrays.sh, first, g.count - static_cast<unsigned>(first), of_harmonics);
+    HarmonicStep<kDegree> sh(arrays.sh, first, g.count - static_cast<unsigned>(first), of_harmonics, from);
     step_shape();
     // The rows of coefficients are no longer needed.
     static_assert(sizeof(scratch.rows) >= HarmonicStep<kDegree>::kSpace * sizeof(float));
@@ -333,13 +360,15 @@ void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
                                   half_size_of(view.camera)};
   const ProjectedSplat* splats = pointer(pass.projection.splat);
   const GaussianPointers from = pointers(g, state.precomputed, view);
+  StepArrays arrays = step_arrays(state, options);
+  // They lack what the update of all Gaussians needs.
+  if (options.harmonics_of_visible_only()) arrays.sh.shown = pointer(mine.shown_coefficients);
   const auto run = [&](auto degree, auto is_altered, auto gradients) {
     project_backward_optimize_kernel<degree(), is_altered()>
         <<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
             from, pinhole(view.camera), render_settings(view.options), pointer(pass.projection.visible),
-            splats, gradients, step_arrays(state, options),
-            adam_settings(options, loss, state.size_of_model(), 1), density, wanted.lifts_clamped_colors,
-            mine.view_status());
+            splats, gradients, arrays, adam_settings(options, loss, state.size_of_model(), 1), density,
+            wanted.lifts_clamped_colors, mine.view_status());
   };
   with_form(from, [&](auto degree, auto is_altered) {
     if (!mine.sums_are_pending)
@@ -351,6 +380,7 @@ void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
       run(degree, is_altered, SummedGradients<GradientKind<false, false, false>>{splats, pointer(mine.sums)});
   });
   mine.sums_are_pending = false;
+  harmonics_have_changed(state, options, mine);
   check(cudaGetLastError(), "launch project_backward_optimize");
   mine.events.record(Stage::kOptimize, stream());
 }

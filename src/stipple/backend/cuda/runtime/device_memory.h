@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -67,6 +68,9 @@ class CudaContext {
 
   // Of the memory of the host; null if the device cannot access it.
   const HostRanges* host_ranges() const { return host_ranges_.get(); }
+  // Counts the changes of what that memory holds, from 1 on. Whatever changes some of it says so.
+  std::uint64_t host_state() const { return host_state_; }
+  void host_has_changed() { ++host_state_; }
 
   void wait() const;                   // until all queued work is done
   void wait_for(cudaStream_t other);   // work queued here from now on waits for all work queued there
@@ -103,6 +107,7 @@ class CudaContext {
   cudaMemPool_t pool_ = nullptr;     // of small blocks
   std::unique_ptr<PagePool> pages_;  // of large ones; null if the device has no pages
   std::unique_ptr<HostRanges> host_ranges_;
+  std::atomic<std::uint64_t> host_state_ = 1;
   std::mutex event_mutex_;
   cudaEvent_t event_ = nullptr;  // to synchronise with other streams
   std::size_t max_bytes_;

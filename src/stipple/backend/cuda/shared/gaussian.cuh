@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Loads Gaussians from memory, for project and its backward pass.
+#include <type_traits>
+
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/shared/kernel.cuh"
 #include "stipple/backend/render_settings.h"
@@ -17,7 +19,7 @@ struct GaussianPointers : GaussianArrays<ConstPointer> {
 
   bool is_altered() const { return filter_variance || dropout.threshold > 0; }
 
-  __device__ const float* coefficients() const { return reinterpret_cast<const float*>(sh); }
+  __host__ __device__ const float* coefficients() const { return reinterpret_cast<const float*>(sh); }
 };
 
 inline GaussianPointers pointers(const DeviceGaussians& g, const Precomputed& given, const View& view) {
@@ -60,6 +62,9 @@ __device__ M::ActiveGaussian load_gaussian(const GaussianPointers& g, unsigned i
   return M::activate(stored, alteration, form_of<kAltered>(g), scale_modifier);
 }
 
+// The place of a row among those whose bits are set.
+__device__ inline int dense_row(unsigned stored, int row) { return __popc(stored & ((1u << row) - 1)); }
+
 // The SH coefficients of a warp's Gaussians in shared memory, one row per Gaussian. Rows are contiguous in
 // global memory and are read by whole warps, four floats per lane. In shared memory they are padded, so that
 // lanes that read their own rows do not conflict on banks.
@@ -69,28 +74,31 @@ struct CoefficientRows {
   static constexpr int kFloats = 3 * kCount;
   static constexpr int kStride = kFloats % 16 == 0 ? kFloats + 4 : kFloats;
   static constexpr bool kIsVector = kFloats % 4 == 0;
+  // Rows are moved in parts, which are vectors if they can be.
+  using Part = std::conditional_t<kIsVector, float4, float>;
+  static constexpr int kParts = kIsVector ? kFloats / 4 : kFloats;
+  __device__ static const Part* as_parts(const float* p) { return reinterpret_cast<const Part*>(p); }
+  __device__ static Part* as_parts(float* p) { return reinterpret_cast<Part*>(p); }
+
   alignas(16) float value[kWarp * kStride];
 
   // Loads the rows of the Gaussians whose bits are set in `wanted`; `sh` points to the warp's first Gaussian.
   __device__ void load(const float* sh, unsigned wanted) {
-    if constexpr (kIsVector) {
-      constexpr int kVectors = kFloats / 4;
-#pragma unroll
-      for (int k = 0; k < kVectors; ++k) {
-        const int i = k * kWarp + lane_index(), row = i / kVectors;
-        if (wanted >> row & 1)
-          reinterpret_cast<float4*>(value + row * kStride)[i % kVectors] =
-              reinterpret_cast<const float4*>(sh)[i];
-      }
-    } else {
-#pragma unroll
-      for (int k = 0; k < kFloats; ++k) {
-        const int i = k * kWarp + lane_index(), row = i / kFloats;
-        if (wanted >> row & 1) value[row * kStride + i % kFloats] = sh[i];
-      }
-    }
-    __syncwarp();
+    for_each_part(wanted, [&](Part& mine, int row, int place) { mine = as_parts(sh)[row * kParts + place]; });
   }
+  // The same for rows that are stored without gaps, of the Gaussians whose bits are set in `stored`; `rows`
+  // points to the first of them.
+  __device__ void load_dense(const float* rows, unsigned stored, unsigned wanted) {
+    for_each_part(wanted, [&](Part& mine, int row, int place) {
+      mine = as_parts(rows)[dense_row(stored, row) * kParts + place];
+    });
+  }
+  __device__ void store_dense(float* rows, unsigned stored, unsigned wanted) {
+    for_each_part(wanted, [&](const Part& mine, int row, int place) {
+      as_parts(rows)[dense_row(stored, row) * kParts + place] = mine;
+    });
+  }
+
   __device__ float at(int row, int place) const { return value[row * kStride + place]; }
 
   struct Row {
@@ -114,6 +122,18 @@ struct CoefficientRows {
       for (int k = 0; k < kFloats; ++k) row.value[k] = from[k];
     }
     return row;
+  }
+
+ private:
+  // Calls f(a part of a row in shared memory, the row, the place in it), one part per lane at a time.
+  template <class F>
+  __device__ void for_each_part(unsigned wanted, F f) {
+#pragma unroll
+    for (int k = 0; k < kParts; ++k) {
+      const int i = k * kWarp + lane_index(), row = i / kParts, place = i % kParts;
+      if (wanted >> row & 1) f(as_parts(value + row * kStride)[place], row, place);
+    }
+    __syncwarp();
   }
 };
 

@@ -6,6 +6,7 @@
 // src/stipple/CMakeLists.txt), so that project_backward followed by optimize gives the same bits as
 // project_backward_optimize.
 #include "stipple/backend/cuda/shared/gaussian.cuh"
+#include "stipple/backend/cuda/shared/visible_row.cuh"
 
 namespace stipple::cuda {
 
@@ -30,6 +31,18 @@ __device__ inline SeenSplat load_seen(const ProjectedSplat* splats, unsigned i) 
   s.color = Vec3f(b.z, b.w, c.x);
   s.depth = c.z;
   return s;
+}
+
+// The coefficients of the warp's Gaussians that are drawn, from the copies that project has made, if there
+// are any.
+template <int kDegree>
+__device__ void load_shown(const GaussianPointers& g, std::size_t first, unsigned drawn, LaneRow at,
+                           const float* shown, CoefficientRows<kDegree>& rows) {
+  if (shown)
+    rows.load_dense(shown + first_row_of_warp(at) * rows.kFloats, __ballot_sync(kAllLanes, at.is_shown),
+                    drawn);
+  else
+    rows.load(g.coefficients() + first * rows.kFloats, drawn);
 }
 
 __device__ inline Splat load_splat_gradient(const Splat* gradients, unsigned i) {

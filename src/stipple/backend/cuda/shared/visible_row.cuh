@@ -22,6 +22,11 @@ __device__ inline LaneRow row_of_lane(const VisibleBlock* visible, unsigned i, u
   return {(block.x >> lane & 1) != 0, block.y + __popc(block.x & ((1u << lane) - 1))};
 }
 
+// The row of the warp's first Gaussian that is shown.
+__device__ inline std::size_t first_row_of_warp(LaneRow of_lane) {
+  return __shfl_sync(kAllLanes, of_lane.row, 0);
+}
+
 // The number of rows that project has written: none if there was not room for all of them.
 __device__ inline unsigned written_rows(const ViewStatus* status, unsigned capacity) {
   return status->splat_count > capacity ? 0 : status->splat_count;

@@ -7,15 +7,16 @@ namespace cub {
 
 struct DeviceScan {
   template <class In, class Out>
-  static cudaError_t ExclusiveSum(void* scratch, std::size_t& bytes, In in, Out out, int count, cudaStream_t) {
-    if (!cuda_on_cpu::uses(scratch, bytes, static_cast<std::size_t>(count) / 64)) return cudaSuccess;
-    auto sum = decltype(+in[0]){};
-    for (int i = 0; i < count; ++i) {
-      const auto value = in[i];
-      out[i] = sum;
-      sum += value;
-    }
-    return cudaSuccess;
+  static cudaError_t ExclusiveSum(void* scratch, std::size_t& bytes, In in, Out out, int count,
+                                  cudaStream_t stream) {
+    return cuda_on_cpu::run_with(scratch, bytes, static_cast<std::size_t>(count) / 64, stream, [=] {
+      auto sum = decltype(+in[0]){};
+      for (int i = 0; i < count; ++i) {
+        const auto value = in[i];
+        out[i] = sum;
+        sum += value;
+      }
+    });
   }
 };
 

@@ -8,12 +8,12 @@ namespace cub {
 struct DeviceSelect {
   template <class In, class Value, class Count, class Condition>
   static cudaError_t If(void* scratch, std::size_t& bytes, In in, Value* out, Count* selected, int count,
-                        Condition condition, cudaStream_t) {
-    if (!cuda_on_cpu::uses(scratch, bytes, static_cast<std::size_t>(count) / 64)) return cudaSuccess;
-    *selected = 0;
-    for (int i = 0; i < count; ++i)
-      if (condition(in[i])) out[(*selected)++] = in[i];
-    return cudaSuccess;
+                        Condition condition, cudaStream_t stream) {
+    return cuda_on_cpu::run_with(scratch, bytes, static_cast<std::size_t>(count) / 64, stream, [=] {
+      *selected = 0;
+      for (int i = 0; i < count; ++i)
+        if (condition(in[i])) out[(*selected)++] = in[i];
+    });
   }
 };
 

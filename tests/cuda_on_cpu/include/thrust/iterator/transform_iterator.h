@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Stands for the iterators of Thrust that the CUDA backend uses, as far as the functions in include/cub need them.
+// Stands for the iterators of Thrust that the CUDA backend uses, as far as the functions in include/cub need
+// them.
 
 namespace thrust {
 
