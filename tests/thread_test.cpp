@@ -78,7 +78,8 @@ TEST(Threads, MayGetAndPrefetchPhotosWhileTheWorkerDecodes) {
       const std::vector<std::size_t> next = {random() % kViews, random() % kViews, random() % kViews};
       cache.prefetch(next);
       for (const std::size_t view : next) expect_photo_or_error(cache, view);
-      const std::size_t size = cache.size_bytes();  // before the peak, which other threads may raise meanwhile
+      const std::size_t size =
+          cache.size_bytes();  // before the peak, which other threads may raise meanwhile
       EXPECT_LE(size, cache.peak_bytes());
     }
   });
