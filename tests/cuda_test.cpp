@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -81,9 +82,9 @@ class FetchingTest : public CudaTest {
       targets_[i].color.upload(*backend_, random_picture(views_[i].camera, 84));
     }
   }
-  Run begin() {
+  Run begin(std::size_t count = 20000) {
     Run run;
-    run.state = make_train_state(*backend_, random_cloud(20000, 3, 92), Place::kHost);
+    run.state = make_train_state(*backend_, random_cloud(count, 3, 92), Place::kHost);
     step(run, 1, 0);  // to know what the views need
     step(run, 0, 1);
     return run;
@@ -149,6 +150,64 @@ TEST_F(FetchingTest, TheNextStepReadsTheCopies) {
   }
   EXPECT_EQ(losses[1], losses[0]);
   EXPECT_NE(losses[2], losses[0]);
+}
+
+// A view shows more than there may be copies of: the rest is read in place.
+TEST_F(FetchingTest, FewCopiesGiveTheSameBits) {
+  views_[1].camera.focal_px = {100, 100};  // shows far more than view 0
+  std::vector<Gaussians> results;
+  for (const std::size_t mib : {0, 12}) {
+    backend_ =
+        std::make_unique<cuda::CudaBackend>(BackendOptions{.deterministic = true, .max_bytes = mib << 20});
+    for (int i = 0; i < 2; ++i) targets_[i].color.upload(*backend_, random_picture(views_[i].camera, 84));
+    steps_ = 0;
+    Run run = begin();
+    const std::size_t rows = fetched(run).row.size() / 48;
+    const std::size_t wanted = fetched(run).visible.download(*backend_).back().end_row();
+    const bool is_limited = mib > 0;
+    EXPECT_EQ(rows < wanted, is_limited) << rows << " of " << wanted;
+    step(run, 1, 0);
+    const std::size_t kept = backend_->own(run.buffers.pass).shown_coefficients.size() / 48,
+                      shown = run.buffers.pass.projection.visible.download(*backend_).back().end_row();
+    EXPECT_EQ(kept < shown, is_limited) << kept << " of " << shown;
+    step(run, 0, 1);
+    results.push_back(download(*backend_, run.state.gaussians));
+    for (LossTarget& target : targets_) target = {};
+  }
+  EXPECT_TRUE(same_bits(results[0], results[1]));
+}
+
+// A step that fails after it has begun to fetch, and a model that goes away right after it.
+TEST_F(FetchingTest, AFailedStepLeavesNothingUnderWay) {
+  Run run = begin();
+  const Gaussians before = download(*backend_, run.state.gaussians);
+  TrainStep what;
+  what.next_view = &views_[1];
+  what.own_loss = [](Backend&, const View&, const Frame&, FrameGradient&) { throw Error("no loss"); };
+  const TrainView now{views_[0], &targets_[0]};
+  EXPECT_THROW(backend_->train_step(run.state, {&now, 1}, what, run.buffers), Error);
+  EXPECT_TRUE(same_bits(download(*backend_, run.state.gaussians), before));
+  run.state = {};
+  Run again = begin();
+  EXPECT_TRUE(std::isfinite(again.loss.total));
+}
+
+// Without memory for the copies, a step runs all the same.
+TEST_F(FetchingTest, CopiesMakeRoomForTheStep) {
+  Run run = begin();
+  EXPECT_TRUE(backend_->release_copies(run.buffers.pass));
+  EXPECT_FALSE(backend_->release_copies(run.buffers.pass));
+  step(run, 1, 0);
+  EXPECT_TRUE(fetched(run).row.empty());
+  EXPECT_TRUE(backend_->own(run.buffers.pass).shown_coefficients.empty());
+  const float loss = run.loss.total;
+  backend_->release(run.buffers.pass);
+  step(run, 0, 1);
+  EXPECT_FALSE(fetched(run).row.empty());
+  steps_ = 0;
+  Run other = begin();
+  step(other, 1, 0);
+  EXPECT_EQ(other.loss.total, loss);
 }
 
 // Other libraries in the same process, such as torch, must be able to use what is no longer needed here.

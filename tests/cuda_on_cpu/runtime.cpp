@@ -40,8 +40,8 @@ cudaError_t cudaMemset(void* data, int value, std::size_t bytes) {
 }
 
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
-  cuda_on_cpu::enqueue(stream, [=] { std::free(data); });
   stipple::fake_cuda::forget_block(data);
+  cuda_on_cpu::enqueue(stream, [=] { std::free(data); });
   return cudaSuccess;
 }
 

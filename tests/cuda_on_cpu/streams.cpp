@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/cuda_on_cpu/streams.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <map>
@@ -19,7 +20,7 @@ namespace {
 struct Stream {
   std::deque<std::function<void()>> work;
   std::size_t done = 0;
-  bool has_priority = false;
+  bool is_beside = false;
 
   std::size_t end() const { return done + work.size(); }
   void finish(std::size_t end) {
@@ -44,9 +45,12 @@ struct Device {
   std::vector<std::shared_ptr<Stream>> destroyed;  // with work that is still to be done
 
   std::shared_ptr<Stream> stream(cudaStream_t handle) {
-    std::shared_ptr<Stream>& found = streams[handle];
-    if (!found) found = std::make_shared<Stream>();
-    return found;
+    const auto found = streams.find(handle);
+    if (found == streams.end()) {
+      std::fprintf(stderr, "work on a stream that does not exist\n");
+      std::abort();
+    }
+    return found->second;
   }
   // What nobody can wait for any more happens at some time.
   void finish_destroyed() {
@@ -69,7 +73,7 @@ void enqueue(cudaStream_t stream, std::function<void()> work) {
   const std::lock_guard lock(device().mutex);
   const std::shared_ptr<Stream> to = device().stream(stream);
   to->work.push_back(std::move(work));
-  if (order == "early" || (order == "beside_early" && to->has_priority)) to->finish(to->end());
+  if (order == "early" || (order == "beside_early" && to->is_beside)) to->finish(to->end());
 }
 
 }  // namespace cuda_on_cpu
@@ -87,10 +91,10 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
   const std::lock_guard lock(device().mutex);
   cudaStreamCreateWithFlags(stream, flags);
-  device().stream(*stream)->has_priority = true;
+  device().stream(*stream)->is_beside = priority == 0;  // the least
   return cudaSuccess;
 }
 

@@ -121,6 +121,7 @@ CUresult release(CUmemGenericAllocationHandle page) {
 
 CUresult map(CUdeviceptr address, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle page,
              unsigned long long) {
+  const std::lock_guard lock(fake().mutex);
   Fake& f = fake();
   if (f.fails()) return f.failure;
   require(bytes == kPageBytes && offset == 0 && f.pages.contains(page), "mapping what is no page");
@@ -173,6 +174,7 @@ void* find(std::string_view name) {
 }  // namespace
 
 Counts counts() {
+  const std::lock_guard lock(fake().mutex);
   const Fake& f = fake();
   std::size_t registered_bytes = 0;
   for (const auto& [address, bytes] : f.registered) registered_bytes += bytes;
@@ -280,7 +282,12 @@ cudaError_t cudaGetDevice(int* device) {
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 REPLACEABLE cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned) { return cudaSuccess; }
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  *least = *greatest = 0;
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+REPLACEABLE cudaError_t cudaDeviceSynchronize() {
+  stipple::fake_cuda::count_wait();
   return cudaSuccess;
 }
 REPLACEABLE cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {

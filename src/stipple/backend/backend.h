@@ -47,6 +47,9 @@ class Backend : public Device {
   virtual Pass copy_of(const Pass&) = 0;
   // Gives back the memory of a pass, which keeps only what it knows about the views.
   virtual void release(Pass& pass) { pass = {}; }
+  // Gives back only what makes a pass faster and can be done without; the pass then does without it until
+  // release(). False if there was nothing.
+  virtual bool release_copies(Pass&) { return false; }
 
   // Forward. project writes Pass::projection, bin Pass::bins and blend Pass::frame. project and bin may wait
   // for the device if the view has no id or is new to the pass; project then makes room for exactly the

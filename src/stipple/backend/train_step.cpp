@@ -83,8 +83,12 @@ PassResult Backend::train_step(TrainState& state, std::span<const TrainView> vie
   for (;;) {
     try {
       enqueue(*this, state, views, step, buffers);
-    } catch (...) {
+    } catch (const OutOfMemory&) {
       begin(buffers.pass, 0);  // discards the views that have already been projected
+      if (!release_copies(buffers.pass)) throw;
+      continue;
+    } catch (...) {
+      begin(buffers.pass, 0);
       throw;
     }
     PassResult result = read(buffers.pass);

@@ -51,7 +51,7 @@ PassSize pass_size(std::size_t count, std::size_t visible, const MemoryNeeds& ne
   size.has_depth = needs.has_depth;
   size.has_absolute = needs.has_absolute;
   size.sh_degree = needs.sh_degree;
-  if (needs.rank_count == 1) size.harmonics = needs.harmonics;  // ranks fetch nothing ahead
+  if (needs.rank_count == 1) size.harmonics = needs.harmonics;  // ranks copy nothing ahead
   return size;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The pipeline on an NVIDIA GPU, one file per stage. All work runs in order on one stream, and the pass holds
-// what one stage leaves for the next. With BackendOptions::deterministic, the same input gives the same bits
-// every time on one GPU.
+// The pipeline on an NVIDIA GPU, one file per stage. All work runs in order on one stream, but for what
+// prefetch copies meanwhile, and the pass holds what one stage leaves for the next. With
+// BackendOptions::deterministic, the same input gives the same bits every time on one GPU.
 #include <memory>
 #include <mutex>
 
@@ -67,6 +67,7 @@ class CudaBackend : public Backend, public MemoryBorrower {
   PassResult read(Pass&) override;
   Pass copy_of(const Pass&) override;
   void release(Pass&) override;
+  bool release_copies(Pass&) override;
 
   void project(const DeviceGaussians&, const Precomputed&, const View&, Pass&) override;
   void prefetch(const DeviceGaussians&, const Precomputed&, const View&, Pass&) override;
@@ -103,11 +104,11 @@ class CudaBackend : public Backend, public MemoryBorrower {
   std::size_t rows_for(CudaPass&, const View&, const DeviceArray<VisibleBlock>&, std::size_t gaussians);
   BinRoom room_for(CudaPass&, const View&);
   void scan_rows(CudaPass&, DeviceArray<VisibleBlock>&);
-  // Rows of coefficients that a pass may keep on the device in each of two arrays, if those of the model lie
+  // Rows of coefficients that a pass may copy to the device in each of two arrays, if those of the model lie
   // on the host.
   std::size_t most_coefficient_rows(int sh_degree) const;
-  // After an update of harmonics that `pass` has made.
-  void harmonics_have_changed(const TrainState&, const AdamOptions&, CudaPass& pass);
+  // Room for those of so many Gaussians that the view shows, as far as there may be.
+  void keep_shown_coefficients(CudaPass&, std::size_t rows, int sh_degree);
 
   // If the capacity is too small the tiles' lists are left empty, and later kernels must change nothing but
   // the pass.

@@ -127,21 +127,32 @@ Pass CudaBackend::copy_of(const Pass& from) {
   return to;
 }
 
-// A fraction of the memory, so that what it saves in time does not cost many Gaussians.
+// A fraction of the memory, so that what they save in time does not cost many Gaussians.
 std::size_t CudaBackend::most_coefficient_rows(int sh_degree) const {
   constexpr std::size_t kPart = 16;
-  const auto coefficients = static_cast<std::size_t>((sh_degree + 1) * (sh_degree + 1));
-  return context_->max_bytes() / kPart / (coefficients * sizeof(Vec3f));
+  return context_->max_bytes() / kPart / (coefficient_floats(sh_degree) * sizeof(float));
 }
 
-void CudaBackend::harmonics_have_changed(const TrainState& state, const AdamOptions& options,
-                                         CudaPass& pass) {
-  if (!is_on_host(pointer(state.gaussians.sh))) return;
-  FetchedCoefficients& fetched = pass.fetched;
-  // Those that the update has changed have not been fetched.
-  const bool are_right = fetched.host_state == context_->host_state() && options.harmonics_of_visible_only();
-  context_->host_has_changed();
-  fetched.host_state = are_right ? context_->host_state() : 0;
+void CudaBackend::keep_shown_coefficients(CudaPass& pass, std::size_t rows, int sh_degree) {
+  const std::size_t kept = pass.may_copy_coefficients ? std::min(rows, most_coefficient_rows(sh_degree)) : 0;
+  try {
+    pass.shown_coefficients.resize(*this, kept * coefficient_floats(sh_degree));
+  } catch (const OutOfMemory&) {  // then they are read in place
+    pass.shown_coefficients.release();
+  }
+}
+
+bool CudaBackend::release_copies(Pass& pass) {
+  CudaPass& mine = own(pass);
+  if (!mine.may_copy_coefficients || (mine.fetched.row.empty() && mine.shown_coefficients.empty()))
+    return false;
+  mine.fetched.work.join();
+  mine.fetched.host_state = 0;
+  mine.fetched.row.release();
+  mine.fetched.visible.release();
+  mine.shown_coefficients.release();
+  mine.may_copy_coefficients = false;
+  return true;
 }
 
 // The arrays of all stages, and the scratch memory of the stage that takes most.
@@ -168,13 +179,11 @@ std::size_t CudaBackend::pass_bytes(const PassSize& size) const {
                           room.pairs * (kWord + if_deterministic(kWord) + 2 * key_bytes) +
                           std::max(cub(room.gaussians, 2 * kWord), cub(room.pairs, kWord + key_bytes));
   const std::size_t loss = size.pixels * 9 * sizeof(float);
-  std::size_t blocks = visible_block_count(size.gaussians), coefficients = 0;
-  if (size.harmonics == Place::kHost) {
-    const std::size_t most = most_coefficient_rows(size.sh_degree);
-    const auto each = static_cast<std::size_t>((size.sh_degree + 1) * (size.sh_degree + 1)) * sizeof(Vec3f);
-    coefficients = (std::min(rows, most) + (rows <= most ? rows : 0)) * each;
-    blocks *= 2;
-  }
+  const bool is_offloaded = size.harmonics == Place::kHost;
+  const std::size_t blocks = (is_offloaded ? 2 : 1) * visible_block_count(size.gaussians);
+  const std::size_t copied_rows =
+      is_offloaded ? 2 * std::min(rows, most_coefficient_rows(size.sh_degree)) : 0;
+  const std::size_t coefficients = copied_rows * coefficient_floats(size.sh_degree) * sizeof(float);
   return blocks * sizeof(VisibleBlock) + coefficients + rows * row_bytes + room.pairs * pair_bytes +
          max_chunk_count(room.pairs) * chunk_bytes + size.pixels * pixel_bytes + tiles * 2 * kWord +
          std::max(bin, loss);

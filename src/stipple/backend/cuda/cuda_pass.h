@@ -37,11 +37,17 @@ struct ChunkList {
   DeviceArray<std::uint32_t> slot_end_from_tile;
 };
 
+// Of a Gaussian.
+constexpr std::size_t coefficient_floats(int sh_degree) {
+  return 3 * static_cast<std::size_t>((sh_degree + 1) * (sh_degree + 1));
+}
+
 // prefetch -> project: coefficients that lie on the host, of Gaussians that the next view is expected to
 // show.
 struct FetchedCoefficients {
   DeviceArray<VisibleBlock> visible;  // these Gaussians and their rows, of which only the first are here
   DeviceArray<float> row;
+  const float* from = nullptr;   // the coefficients of the model
   std::uint64_t host_state = 0;  // CudaContext::host_state() for which they are right; 0 if there are none
   SideWork work;                 // that fetches them; last, so that it is waited for before the arrays go
 
@@ -64,8 +70,9 @@ struct CudaPass : PassScratch {
   bool has_blended = false;  // blend has run for this view, so its status already counts chunks
 
   // project -> project_backward: the coefficients of the Gaussians that the view shows, in the rows of their
-  // splats, if those of the model lie on the host; empty otherwise, or if they would take too much memory
+  // splats and as many rows as there may be, if those of the model lie on the host; otherwise empty
   DeviceArray<float> shown_coefficients;
+  bool may_copy_coefficients = true;  // until a step has run out of memory
 
   // blend_backward -> project_backward: a row of sums per splat, or per pair
   DeviceArray<float> sums;

@@ -93,7 +93,7 @@ void CudaBackend::optimize(TrainState& state, const GradientSum& sum, const Adam
     add_statistics_kernel<<<blocks_for(gaussian_count, kThreads), kThreads, 0, stream()>>>(
         pointer(sum.view_statistics), gaussian_count, pointer(mine.status), view_count,
         pointer(state.statistics));
-  harmonics_have_changed(state, options, mine);
+  if (is_on_host(sh.value)) context_->host_has_changed();
   check(cudaGetLastError(), "launch optimize");
   mine.events.record(Stage::kOptimize, stream());
 }

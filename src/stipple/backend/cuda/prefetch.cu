@@ -58,22 +58,24 @@ void CudaBackend::prefetch(const DeviceGaussians& gaussians, const Precomputed& 
   const GaussianPointers g = pointers(gaussians, precomputed, view);
   const std::size_t blocks = visible_block_count(g.count);
   const std::optional<BinRoom> room = mine.rooms.predict(view.id);
-  if (g.count == 0 || g.color || !room || !is_on_host(g.sh) || pass.projection.visible.size() != blocks)
+  if (g.count == 0 || g.color || !room || !is_on_host(g.sh) || !mine.may_copy_coefficients ||
+      pass.projection.visible.size() != blocks)
     return;
   const std::size_t rows = std::min({room->splats, gaussians.size(), most_coefficient_rows(g.sh_degree)});
   if (rows == 0) return;
   try {
     to.visible.resize(*this, blocks);
-    to.row.resize(*this, rows * 3 * static_cast<std::size_t>(gaussians.sh_count()));
+    to.row.resize(*this, rows * coefficient_floats(g.sh_degree));
   } catch (const OutOfMemory&) {  // then they are read in place
     to.visible.release();
     to.row.release();
     return;
   }
+  // Nothing is changed between the views of a batch.
+  const VisibleBlock* const without = mine.view_count == 1 ? pointer(pass.projection.visible) : nullptr;
   with_form(g, [&](auto degree, auto is_altered) {
     find_visible_kernel<is_altered()><<<blocks_for(g.count, kFindThreads), kFindThreads, 0, stream()>>>(
-        g, pinhole(view.camera), render_settings(view.options), pointer(pass.projection.visible),
-        pointer(to.visible));
+        g, pinhole(view.camera), render_settings(view.options), without, pointer(to.visible));
     scan_rows(mine, to.visible);
     const cudaStream_t beside = to.work.begin();
     fetch_kernel<degree()><<<kFetchBlocks, kFetchThreads, 0, beside>>>(
@@ -81,6 +83,7 @@ void CudaBackend::prefetch(const DeviceGaussians& gaussians, const Precomputed& 
         pointer(to.row));
   });
   check(cudaGetLastError(), "launch prefetch");
+  to.from = g.coefficients();
   to.host_state = context_->host_state();
 }
 

@@ -37,7 +37,8 @@ struct CoefficientCopies {
   const float* fetched;                 // null if none has been
   const VisibleBlock* fetched_visible;  // whose rows
   unsigned fetched_rows;
-  float* shown;  // for those of this view, in the rows of its splats; may be null
+  float* shown;  // for those of this view, in the first rows of its splats; may be null
+  unsigned shown_rows;
 };
 
 struct ProjectOutput {
@@ -67,9 +68,9 @@ __device__ void load_coefficients(const GaussianPointers& g, unsigned i, unsigne
     in_place = drawn & ~held;
   }
   mine.load(g.coefficients() + static_cast<std::size_t>(i - lane_index()) * mine.kFloats, in_place);
-  if (copies.shown)
-    mine.store_dense(copies.shown + first_row_of_warp(at) * mine.kFloats,
-                     __ballot_sync(kAllLanes, at.is_shown), drawn);
+  if (!copies.shown) return;
+  const unsigned kept = __ballot_sync(kAllLanes, at.is_shown && at.row < copies.shown_rows);
+  mine.store_dense(copies.shown + first_row_of_warp(at) * mine.kFloats, kept, drawn & kept);
 }
 
 template <int kDegree>
@@ -146,6 +147,18 @@ __global__ void __launch_bounds__(kThreads, 8)
   totals.finish(out.status);
 }
 
+// Takes what has been fetched, which is right for this view at most: its update may change some of it.
+CoefficientCopies take_fetched(FetchedCoefficients& fetched, const GaussianPointers& g,
+                               std::uint64_t host_state) {
+  fetched.work.join();
+  const bool are_right = fetched.from == g.coefficients() && fetched.host_state == host_state &&
+                         fetched.visible.size() == visible_block_count(g.count);
+  fetched.host_state = 0;
+  if (!are_right) return {};
+  return {pointer(fetched.row), pointer(fetched.visible),
+          static_cast<unsigned>(fetched.row.size() / coefficient_floats(g.sh_degree)), nullptr, 0};
+}
+
 }  // namespace
 
 // VisibleBlock::first_row of every block.
@@ -196,21 +209,10 @@ void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& p
   mine.tile_count.resize(*this, rows);
   mine.depth_key.resize(*this, rows);
   const bool is_offloaded = !g.color && is_on_host(g.sh);
-  const std::size_t row_floats = 3 * static_cast<std::size_t>(gaussians.sh_count());
-  // Not for views that are only rendered.
-  const bool keeps_shown =
-      is_offloaded && view.id != kNoView && rows <= most_coefficient_rows(gaussians.sh_degree);
-  mine.shown_coefficients.resize(*this, keeps_shown ? rows * row_floats : 0);
-  CoefficientCopies copies{nullptr, nullptr, 0, pointer(mine.shown_coefficients)};
-  FetchedCoefficients& fetched = mine.fetched;
-  fetched.work.join();
-  if (is_offloaded && fetched.host_state == context_->host_state() &&
-      fetched.visible.size() == projection.visible.size()) {
-    copies.fetched = pointer(fetched.row);
-    copies.fetched_visible = pointer(fetched.visible);
-    copies.fetched_rows = static_cast<unsigned>(fetched.row.size() / row_floats);
-  }
-  fetched.host_state = 0;  // the update of this view may change some of them
+  CoefficientCopies copies = take_fetched(mine.fetched, g, context_->host_state());
+  keep_shown_coefficients(mine, is_offloaded && view.id != kNoView ? rows : 0, g.sh_degree);
+  copies.shown = pointer(mine.shown_coefficients);
+  copies.shown_rows = static_cast<unsigned>(mine.shown_coefficients.size() / coefficient_floats(g.sh_degree));
   if (rows > 0) {
     const ProjectOutput out{pointer(projection.visible), static_cast<unsigned>(rows),
                             pointer(projection.splat),   pointer(mine.tile_count),

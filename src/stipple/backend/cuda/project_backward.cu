@@ -72,8 +72,7 @@ __global__ void __launch_bounds__(kThreads)
     project_backward_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings,
                             const VisibleBlock* visible, const ViewStatus* status,
                             const ProjectedSplat* splats, const Splat* dL_dsplat, const Vec2f* absolute,
-                            const float* shown_coefficients, Vec2f half_size, bool lifts_clamped,
-                            GradientPointers out) {
+                            ShownCopies shown, Vec2f half_size, bool lifts_clamped, GradientPointers out) {
   __shared__ CoefficientRows<kDegree> all_rows[kThreads / kWarp];
   __shared__ CoefficientGradients<kDegree> all_gradients[kThreads / kWarp];
   CoefficientRows<kDegree>& rows = all_rows[threadIdx.x / kWarp];
@@ -83,7 +82,7 @@ __global__ void __launch_bounds__(kThreads)
   const LaneRow from = row_of_lane(visible, i, g.count);
   const SeenSplat seen = from.is_shown && !status->has_overflowed ? load_seen(splats, from.row) : SeenSplat();
   const bool is_drawn = seen.opacity > 0;
-  if (!g.color) load_shown(g, first, __ballot_sync(kAllLanes, is_drawn), from, shown_coefficients, rows);
+  if (!g.color) load_shown(g, first, __ballot_sync(kAllLanes, is_drawn), from, shown, rows);
   GaussianGradient d;
   M::HarmonicBasis basis;
   M::Pinhole dL_dcamera = no_camera();
@@ -152,8 +151,8 @@ void CudaBackend::project_backward(const DeviceGaussians& gaussians, const Preco
     project_backward_kernel<degree(), is_altered()><<<blocks, kThreads, 0, stream()>>>(
         g, pinhole(view.camera), render_settings(view.options), pointer(pass.projection.visible),
         mine.view_status(), pointer(pass.projection.splat), pointer(pass.dL_dsplat.splat),
-        pointer(pass.dL_dsplat.absolute_mean_px), pointer(mine.shown_coefficients), half_size_of(view.camera),
-        wanted.lifts_clamped_colors, out);
+        pointer(pass.dL_dsplat.absolute_mean_px), shown_copies(mine, gaussians.sh_degree),
+        half_size_of(view.camera), wanted.lifts_clamped_colors, out);
   });
   if (wanted.camera)
     sum_camera_kernel<<<1, kCameraThreads, 0, stream()>>>(pointer(mine.camera_sums), blocks,

@@ -125,9 +125,9 @@ class HarmonicStep {
                 arrays.shown},
         words_(static_cast<int>(min(rows, unsigned{kWarp})) * kRest),
         active_(active) {
-    if (arrays.shown) {
-      arrays_.shown += first_row_of_warp(shown) * kRow;
-      shown_ = __ballot_sync(kAllLanes, shown.is_shown);
+    if (arrays.shown.row) {
+      arrays_.shown.row += first_row_of_warp(shown) * kRow;
+      copied_ = __ballot_sync(kAllLanes, shown.is_shown && shown.row < arrays.shown.count);
     }
 #pragma unroll
     for (int k = 0; k < kRounds; ++k)
@@ -170,21 +170,22 @@ class HarmonicStep {
 
   // Coefficients of rows that are active, from the copies, if there are any.
   __device__ float value_at(int row, int place) const {
-    return arrays_.shown ? arrays_.shown[dense_row(shown_, row) * kRow + place]
-                         : arrays_.value[row * kRow + place];
+    return copied_ >> row & 1 ? arrays_.shown.row[dense_row(copied_, row) * kRow + place]
+                              : arrays_.value[row * kRow + place];
   }
   __device__ float4 values_at(int i) const {
-    const auto in = [&](const float* rows, int vector) {
+    constexpr int kEach = kRow / 4;
+    const auto in = [](const float* rows, int vector) {
       return reinterpret_cast<const float4*>(rows)[vector];
     };
-    if (!arrays_.shown) return in(arrays_.value, i);
-    if constexpr (kRow % 4 == 0) {
-      constexpr int kEach = kRow / 4;
-      return in(arrays_.shown, dense_row(shown_, i / kEach) * kEach + i % kEach);
-    } else {  // a vector of these does not begin where one of the copies does
-      const auto at = [&](int k) { return value_at((4 * i + k) / kRow, (4 * i + k) % kRow); };
-      return make_float4(at(0), at(1), at(2), at(3));
-    }
+    if (copied_ == 0) return in(arrays_.value, i);
+    if constexpr (kRow % 4 == 0)
+      return copied_ >> (i / kEach) & 1
+                 ? in(arrays_.shown.row, dense_row(copied_, i / kEach) * kEach + i % kEach)
+                 : in(arrays_.value, i);
+    // A vector of these does not begin where one of the copies does.
+    const auto at = [&](int k) { return value_at((4 * i + k) / kRow, (4 * i + k) % kRow); };
+    return make_float4(at(0), at(1), at(2), at(3));
   }
 
   // The base colours, one float per lane. They are left in `base`.
@@ -243,7 +244,7 @@ class HarmonicStep {
 
   HarmonicArrays arrays_;
   int words_;  // 16-bit moments of the rows that there are
-  unsigned active_, shown_ = 0;
+  unsigned active_, copied_ = 0;
   uint4 moving_[kRounds];
 };
 
@@ -361,8 +362,7 @@ void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
   const ProjectedSplat* splats = pointer(pass.projection.splat);
   const GaussianPointers from = pointers(g, state.precomputed, view);
   StepArrays arrays = step_arrays(state, options);
-  // They lack what the update of all Gaussians needs.
-  if (options.harmonics_of_visible_only()) arrays.sh.shown = pointer(mine.shown_coefficients);
+  if (options.harmonics_of_visible_only()) arrays.sh.shown = shown_copies(mine, g.sh_degree);
   const auto run = [&](auto degree, auto is_altered, auto gradients) {
     project_backward_optimize_kernel<degree(), is_altered()>
         <<<blocks_for(count, kThreads), kThreads, 0, stream()>>>(
@@ -380,7 +380,13 @@ void CudaBackend::project_backward_optimize(TrainState& state, const View& view,
       run(degree, is_altered, SummedGradients<GradientKind<false, false, false>>{splats, pointer(mine.sums)});
   });
   mine.sums_are_pending = false;
-  harmonics_have_changed(state, options, mine);
+  if (is_on_host(arrays.sh.value)) {
+    // What this view shows has not been fetched: if nothing else is changed, the copies stay right.
+    const bool stay_right =
+        mine.fetched.host_state == context_->host_state() && options.harmonics_of_visible_only();
+    context_->host_has_changed();
+    mine.fetched.host_state = stay_right ? context_->host_state() : 0;
+  }
   check(cudaGetLastError(), "launch project_backward_optimize");
   mine.events.record(Stage::kOptimize, stream());
 }

@@ -44,7 +44,9 @@ DeviceGuard::~DeviceGuard() {
 
 CudaContext::CudaContext(int device, std::size_t max_bytes) : device_(device), max_bytes_(max_bytes) {
   const DeviceGuard guard(device);
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "create a stream");
+  int least = 0, greatest = 0;  // priorities; what runs beside this stream has the least
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "query the priorities of streams");
+  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "create a stream");
   check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "create an event");
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
@@ -53,7 +55,7 @@ CudaContext::CudaContext(int device, std::size_t max_bytes) : device_(device), m
   check(cudaMemPoolCreate(&pool_, &properties), "create a memory pool");
   limit_pool();
   pages_ = PagePool::make(device, stream_, max_bytes);
-  host_ranges_ = HostRanges::make(device, stream_);
+  host_ranges_ = HostRanges::make(device);
 }
 
 // Freed memory stays in the pools for the arrays of the next step or refinement. What is more than half as

@@ -39,9 +39,9 @@ class DeviceGuard {
   int device_, before_ = 0;
 };
 
-// One GPU, one stream on which all work runs in order, and the count of bytes in use, of which there are
-// never more than `max_bytes`. A page counts as a whole. Every block of its memory shares ownership of it, so
-// that arrays may outlive the backend.
+// One GPU, one stream on which work runs in order (SideWork has others), and the count of bytes in use, of
+// which there are never more than `max_bytes`. A page counts as a whole. Every block of its memory shares
+// ownership of it, so that arrays may outlive the backend.
 class CudaContext {
  public:
   CudaContext(int device, std::size_t max_bytes);

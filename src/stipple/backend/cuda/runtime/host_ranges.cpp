@@ -37,7 +37,7 @@ void give_back(std::byte* from, std::size_t bytes) noexcept {
 
 }  // namespace
 
-std::unique_ptr<HostRanges> HostRanges::make(int device, cudaStream_t stream) {
+std::unique_ptr<HostRanges> HostRanges::make(int device) {
   const auto has = [&](cudaDeviceAttr attribute) {
     int value = 0;
     if (cudaDeviceGetAttribute(&value, attribute, device) != cudaSuccess) cudaGetLastError();
@@ -46,11 +46,10 @@ std::unique_ptr<HostRanges> HostRanges::make(int device, cudaStream_t stream) {
   if (has(cudaDevAttrIntegrated)) return nullptr;  // the host's memory is the device's
   if (!has(cudaDevAttrHostRegisterSupported) || !has(cudaDevAttrCanUseHostPointerForRegisteredMem))
     return nullptr;
-  return std::make_unique<HostRanges>(stream, machine_bytes());
+  return std::make_unique<HostRanges>(machine_bytes());
 }
 
-HostRanges::HostRanges(cudaStream_t stream, std::size_t most_bytes)
-    : stream_(stream), reserved_bytes_(rounded_up(most_bytes)) {}
+HostRanges::HostRanges(std::size_t most_bytes) : reserved_bytes_(rounded_up(most_bytes)) {}
 
 HostRanges::~HostRanges() {
   while (!ranges_.empty()) free(ranges_.begin()->first);
@@ -133,7 +132,7 @@ void HostRanges::remove_last_piece(std::byte* start, Range& range) noexcept {
 void HostRanges::shrink(std::byte* start, Range& range, std::size_t bytes) noexcept {
   const auto begin_of_last = [&] { return range.ends.size() > 1 ? *std::prev(range.ends.end(), 2) : 0; };
   if (range.ends.empty() || begin_of_last() < bytes) return;
-  cudaStreamSynchronize(stream_);  // if it fails, the device is lost, and uses nothing any more
+  cudaDeviceSynchronize();  // if it fails, the device is lost, and uses nothing any more
   while (!range.ends.empty() && begin_of_last() >= bytes) remove_last_piece(start, range);
 }
 

@@ -15,11 +15,11 @@ namespace stipple::cuda {
 
 class HostRanges {
  public:
-  // Null if the device cannot access such memory at its address on the host. All work of kernels on the
-  // memory is queued on the stream.
-  static std::unique_ptr<HostRanges> make(int device, cudaStream_t stream);
+  // Null if the device cannot access such memory at its address on the host. The device must be selected
+  // whenever one of these is called.
+  static std::unique_ptr<HostRanges> make(int device);
   // The limit of a range's size is for tests.
-  HostRanges(cudaStream_t stream, std::size_t most_bytes);
+  explicit HostRanges(std::size_t most_bytes);
   ~HostRanges();
   HostRanges(const HostRanges&) = delete;
   HostRanges& operator=(const HostRanges&) = delete;
@@ -46,7 +46,6 @@ class HostRanges {
   void remove_last_piece(std::byte* start, Range& range) noexcept;
   void shrink(std::byte* start, Range& range, std::size_t bytes) noexcept;
 
-  cudaStream_t stream_;
   std::size_t reserved_bytes_;  // for each range
   mutable std::mutex mutex_;
   std::map<std::byte*, Range> ranges_;

@@ -6,6 +6,7 @@
 #include "stipple/backend/backend.h"
 #include "stipple/backend/cuda/cuda_pass.h"
 #include "stipple/backend/cuda/shared/kernel.cuh"
+#include "stipple/backend/cuda/shared/visible_row.cuh"
 
 namespace stipple::cuda {
 
@@ -22,7 +23,7 @@ struct HarmonicArrays {  // the SH coefficients
   std::uint32_t* base;
   std::uint16_t* rest;
   std::uint32_t base_key, rest_key;
-  const float* shown;  // copies of the values that the view shows, in the rows of its splats; may be null
+  ShownCopies shown;  // of the values
 };
 
 struct StepArrays {
@@ -43,7 +44,7 @@ inline StepArrays step_arrays(TrainState& state, const AdamOptions& options) {
           {float_pointer(g.log_scale), pointer(m.log_scale), key.log_scale},
           {float_pointer(g.rotation), pointer(m.rotation), key.rotation},
           {float_pointer(g.logit_opacity), pointer(m.logit_opacity), key.logit_opacity},
-          {float_pointer(g.sh), pointer(m.sh_base), pointer(m.sh_rest), key.sh_base, key.sh_rest, nullptr}};
+          {float_pointer(g.sh), pointer(m.sh_base), pointer(m.sh_rest), key.sh_base, key.sh_rest, {}}};
 }
 
 struct AdamSettings {

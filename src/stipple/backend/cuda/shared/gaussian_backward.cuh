@@ -33,16 +33,17 @@ __device__ inline SeenSplat load_seen(const ProjectedSplat* splats, unsigned i) 
   return s;
 }
 
-// The coefficients of the warp's Gaussians that are drawn, from the copies that project has made, if there
-// are any.
+// The coefficients of the warp's Gaussians that are drawn, from the copies that there are.
 template <int kDegree>
 __device__ void load_shown(const GaussianPointers& g, std::size_t first, unsigned drawn, LaneRow at,
-                           const float* shown, CoefficientRows<kDegree>& rows) {
-  if (shown)
-    rows.load_dense(shown + first_row_of_warp(at) * rows.kFloats, __ballot_sync(kAllLanes, at.is_shown),
-                    drawn);
-  else
-    rows.load(g.coefficients() + first * rows.kFloats, drawn);
+                           ShownCopies shown, CoefficientRows<kDegree>& rows) {
+  unsigned in_place = drawn;
+  if (shown.row) {
+    const unsigned copied = __ballot_sync(kAllLanes, at.is_shown && at.row < shown.count);
+    rows.load_dense(shown.row + first_row_of_warp(at) * rows.kFloats, copied, drawn & copied);
+    in_place = drawn & ~copied;
+  }
+  rows.load(g.coefficients() + first * rows.kFloats, in_place);
 }
 
 __device__ inline Splat load_splat_gradient(const Splat* gradients, unsigned i) {

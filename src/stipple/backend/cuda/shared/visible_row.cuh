@@ -27,6 +27,17 @@ __device__ inline std::size_t first_row_of_warp(LaneRow of_lane) {
   return __shfl_sync(kAllLanes, of_lane.row, 0);
 }
 
+// Copies of the coefficients of what the view shows, in the first rows of its splats; null if there are none.
+struct ShownCopies {
+  const float* row;
+  unsigned count;
+};
+
+inline ShownCopies shown_copies(const CudaPass& pass, int sh_degree) {
+  const DeviceArray<float>& copies = pass.shown_coefficients;
+  return {pointer(copies), static_cast<unsigned>(copies.size() / coefficient_floats(sh_degree))};
+}
+
 // The number of rows that project has written: none if there was not room for all of them.
 __device__ inline unsigned written_rows(const ViewStatus* status, unsigned capacity) {
   return status->splat_count > capacity ? 0 : status->splat_count;
