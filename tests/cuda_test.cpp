@@ -82,7 +82,7 @@ class FetchingTest : public CudaTest {
       targets_[i].color.upload(*backend_, random_picture(views_[i].camera, 84));
     }
   }
-  Run begin(std::size_t count = 20000) {
+  Run begin(std::size_t count = 8000) {
     Run run;
     run.state = make_train_state(*backend_, random_cloud(count, 3, 92), Place::kHost);
     step(run, 1, 0);  // to know what the views need
@@ -161,7 +161,7 @@ TEST_F(FetchingTest, FewCopiesGiveTheSameBits) {
         std::make_unique<cuda::CudaBackend>(BackendOptions{.deterministic = true, .max_bytes = mib << 20});
     for (int i = 0; i < 2; ++i) targets_[i].color.upload(*backend_, random_picture(views_[i].camera, 84));
     steps_ = 0;
-    Run run = begin();
+    Run run = begin(20000);
     const std::size_t rows = fetched(run).row.size() / 48;
     const std::size_t wanted = fetched(run).visible.download(*backend_).back().end_row();
     const bool is_limited = mib > 0;

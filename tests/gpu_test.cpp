@@ -366,7 +366,7 @@ TEST_P(GpuTest, AnnouncedViewsChangeNothing) {
   constexpr int kChangedAfter = 9;  // turns: the announced view comes next
   for (const int degree : {3, 2, 1, 0}) {
     SCOPED_TRACE(degree);
-    const Gaussians g = random_cloud(degree == 3 ? 3000 : 1500, degree, 92);
+    const Gaussians g = random_cloud(degree == 3 ? 2000 : 1000, degree, 92);
     TrainState here = make_train_state(backend, g), there = make_train_state(backend, g, Place::kHost);
     TrainBuffers buffers_here, buffers_there;
     rooms_of(backend, buffers_there.pass).first = {100, 100, 400, true};  // so that steps are run again
@@ -499,9 +499,13 @@ TEST_P(GpuTest, PlanOfMemoryIsExactWithHarmonicsOnTheHost) {
     const MemoryNeeds needs = MemoryRun::needs(harmonics);
     return static_cast<double>(needs.photo_bytes + training_bytes(backend, count, needs)) / 0.95;
   };
-  const auto most = static_cast<std::size_t>(0.75 * bytes(*unlimited, Place::kDevice));
-  const auto limited = make_backend(GetParam(), {.max_bytes = most});
-  ASSERT_LT(bytes(*limited, Place::kHost), static_cast<double>(most));
+  // Some of what a backend takes depends on how much it may take.
+  auto most = static_cast<std::size_t>(0.5 * bytes(*unlimited, Place::kDevice));
+  for (int i = 0; i < 5; ++i) {
+    const auto limited = make_backend(GetParam(), {.max_bytes = most});
+    most = static_cast<std::size_t>(1.01 * bytes(*limited, Place::kHost));
+  }
+  ASSERT_LT(static_cast<double>(most), 0.9 * bytes(*unlimited, Place::kDevice));
   for (const Strategy strategy : {Strategy::kMcmc, Strategy::kAdc}) {
     SCOPED_TRACE(name_of(strategy));
     auto backend = make_backend(GetParam(), {.max_bytes = most});
