@@ -73,13 +73,17 @@ __device__ void load_coefficients(const GaussianPointers& g, unsigned i, unsigne
   mine.store_dense(copies.shown + first_row_of_warp(at) * mine.kFloats, kept, drawn & kept);
 }
 
-template <int kDegree>
+template <int kDegree, bool kOffloaded>
 __device__ Vec3f shade(const GaussianPointers& g, unsigned i, Vec3f mean, const M::Pinhole& camera,
                        bool is_drawn, LaneRow at, const CoefficientCopies& copies,
                        CoefficientRows<kDegree>* rows) {
   if (g.color) return is_drawn ? g.color[i] : Vec3f(0, 0, 0);
   CoefficientRows<kDegree>& mine = rows[threadIdx.x / kWarp];
-  load_coefficients(g, i, __ballot_sync(kAllLanes, is_drawn), at, copies, mine);
+  const unsigned drawn = __ballot_sync(kAllLanes, is_drawn);
+  if constexpr (kOffloaded)
+    load_coefficients(g, i, drawn, at, copies, mine);
+  else
+    mine.load(g.coefficients() + static_cast<std::size_t>(i - lane_index()) * mine.kFloats, drawn);
   if (!is_drawn) return {0, 0, 0};
   const M::HarmonicBasis basis = M::harmonic_basis(kDegree, M::view_ray(mean, camera).direction);
   const auto row = mine.own();
@@ -97,7 +101,9 @@ __device__ void store(const Splat& s, const M::Footprint& f, float log2_opacity,
   out[3] = make_float4(f.half_extent_px.y, log2_opacity, 0, 0);
 }
 
-template <int kDegree, bool kAltered>
+// kOffloaded says whether the coefficients lie on the host: copying them takes registers that the kernel
+// cannot spare otherwise.
+template <int kDegree, bool kAltered, bool kOffloaded>
 __global__ void __launch_bounds__(kThreads, 8)
     project_kernel(GaussianPointers g, M::Pinhole camera, M::RenderSettings settings, int columns,
                    TileRows band, CoefficientCopies copies, ProjectOutput out) {
@@ -130,7 +136,7 @@ __global__ void __launch_bounds__(kThreads, 8)
     search = TileSearch(f, log2_opacity, band);
   }
   unsigned tiles = count_tiles(search, columns);
-  const Vec3f color = shade<kDegree>(g, i, mean, camera, f.opacity > 0, at, copies, coefficients);
+  const Vec3f color = shade<kDegree, kOffloaded>(g, i, mean, camera, f.opacity > 0, at, copies, coefficients);
   if (!M::is_drawable_color(color)) f.opacity = 0;
   if (f.opacity == 0) tiles = 0;
 
@@ -217,9 +223,12 @@ void CudaBackend::project(const DeviceGaussians& gaussians, const Precomputed& p
     const ProjectOutput out{pointer(projection.visible), static_cast<unsigned>(rows),
                             pointer(projection.splat),   pointer(mine.tile_count),
                             pointer(mine.depth_key),     mine.view_status()};
-    with_form(g, [&](auto degree, auto is_altered) {
-      project_kernel<degree(), is_altered()><<<blocks, kThreads, 0, stream()>>>(
+    const auto run = [&](auto degree, auto is_altered, auto is_offload) {
+      project_kernel<degree(), is_altered(), is_offload()><<<blocks, kThreads, 0, stream()>>>(
           g, camera, settings, tile_columns_of(view.camera), tile_rows_of(view), copies, out);
+    };
+    with_form(g, [&](auto degree, auto is_altered) {
+      is_offloaded ? run(degree, is_altered, std::true_type()) : run(degree, is_altered, std::false_type());
     });
     check(cudaGetLastError(), "launch project");
   }
